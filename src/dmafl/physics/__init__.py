@@ -1,0 +1,1 @@
+"""The equations of radio and computation: each one once, on arrays, with units in the names."""

@@ -1,0 +1,1 @@
+"""A scenario made concrete: every device drawn, every gain addressable, every duration and energy computable."""

@@ -1,0 +1,225 @@
+"""The devices of a world: one column a property, one row a device; drawn from the scenario or read from a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dmafl.errors import ShownAsIs, bad_input
+from dmafl.learning.architectures import architecture
+from dmafl.randomness import FloatArray, uniform
+from dmafl.scenario.draws import Draw
+from dmafl.scenario.model import Fleet, Scenario, Task
+from dmafl.scenario.model import Channel as ChannelSection
+from dmafl.world.tables import Columns, check_columns, check_numbers, read_table
+
+PER_DEVICE = (
+    "uplink_power_W",
+    "downlink_power_W",
+    "uplink_bandwidth_Hz",
+    "downlink_bandwidth_Hz",
+    "capacitance_Js2",
+    "frequency_min_Hz",
+    "frequency_max_Hz",
+    "battery_J",
+    "flops_per_cycle",
+)
+GAINS = ("uplink_gain", "downlink_gain")
+PER_TASK = ("cycles_per_sample", "window_s")
+
+
+@dataclass(frozen=True, eq=False)
+class Devices:
+    """Properties of I devices; `cycles_per_sample` and `window_s` are (I, J)."""
+
+    id: tuple[str, ...]
+    distance_m: FloatArray
+    bearing_rad: FloatArray
+    uplink_power_W: FloatArray
+    downlink_power_W: FloatArray
+    uplink_bandwidth_Hz: FloatArray
+    downlink_bandwidth_Hz: FloatArray
+    capacitance_Js2: FloatArray
+    frequency_min_Hz: FloatArray
+    frequency_max_Hz: FloatArray
+    battery_J: FloatArray
+    flops_per_cycle: FloatArray
+    uplink_gain: FloatArray
+    downlink_gain: FloatArray
+    cycles_per_sample: FloatArray
+    window_s: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def plain(self) -> dict[str, Any]:
+        """As lists, for a file."""
+        return {
+            field.name: list(self.id) if field.name == "id" else getattr(self, field.name).tolist()
+            for field in fields(self)
+        }
+
+    @classmethod
+    def from_plain(cls, given: Mapping[str, Any], tasks: int) -> Devices:
+        """From the lists of a file, whose shapes and ranges are checked."""
+        names = [field.name for field in fields(cls)]
+        if sorted(given) != sorted(names):
+            odd = sorted(set(given) ^ set(names))
+            raise bad_input(
+                "scenario.devices",
+                "must have the columns " + ", ".join(names),
+                ShownAsIs(f"a difference in {', '.join(odd)}"),
+                "Write the file with dmafl.",
+            )
+        ids = given["id"]
+        if not isinstance(ids, list) or not ids or not all(isinstance(one, str) for one in ids):
+            raise bad_input(
+                "scenario.devices.id", "must be a list of names", ids, "Write the file with dmafl."
+            )
+        columns: dict[str, FloatArray] = {}
+        for name in names[1:]:
+            shape = (len(ids), tasks) if name in PER_TASK else (len(ids),)
+            try:
+                column = np.asarray(given[name], dtype=np.float64)
+            except (TypeError, ValueError):
+                column = np.empty(0)
+            if column.shape != shape or not np.isfinite(column).all():
+                raise bad_input(
+                    f"scenario.devices.{name}",
+                    f"must hold {shape} finite numbers",
+                    ShownAsIs(f"{column.shape}"),
+                    "Write the file with dmafl.",
+                )
+            columns[name] = column
+        devices = cls(id=tuple(ids), **columns)
+        _check_consistent(devices, "scenario.devices")
+        return devices
+
+
+def draw_devices(scenario: Scenario) -> Devices:
+    """The devices of `scenario`: its table where it has one, its draws for the rest."""
+    fleet = scenario.fleet
+    table, path = _table(scenario)
+    count = fleet.devices
+    device = np.arange(count)
+
+    def drawn(draw: Draw, key: str, task: int = 0) -> FloatArray:
+        return draw.sample(uniform(scenario.seed, key, device, task))
+
+    def column(draw: Draw, name: str) -> FloatArray:
+        return table[name] if name in table else drawn(draw, f"fleet.{name}")
+
+    columns = {name: column(getattr(fleet, name), name) for name in PER_DEVICE}
+    columns |= {name: column(getattr(scenario.channel, name), name) for name in GAINS}
+    per_task: dict[str, list[FloatArray]] = {name: [] for name in PER_TASK}
+    for j, (name, task) in enumerate(scenario.tasks.items()):
+        for key in PER_TASK:
+            own = f"{key}.{name}"
+            if own in table:
+                per_task[key].append(table[own])
+            elif key == "cycles_per_sample" and task.cycles_per_sample is None:
+                per_task[key].append(flops_per_sample(task) / columns["flops_per_cycle"])
+            else:
+                per_task[key].append(drawn(getattr(task, key), f"task.{key}", j))
+    devices = Devices(
+        id=tuple(table["id"]) if "id" in table else tuple(str(i) for i in range(count)),
+        # Uniform in a disc: the squared radius is uniform.
+        distance_m=table.get(
+            "distance_m", fleet.radius_m * np.sqrt(uniform(scenario.seed, "fleet.distance", device))
+        ),
+        bearing_rad=table.get("bearing_rad", 2 * np.pi * uniform(scenario.seed, "fleet.bearing", device)),
+        **columns,
+        **{name: np.stack(parts, axis=1) for name, parts in per_task.items()},
+    )
+    _check_consistent(devices, path.name if path else "fleet")
+    return devices
+
+
+def rows_of(path: Path) -> int:
+    """Number of devices in a table."""
+    columns = read_table(path, "device table")
+    return len(next(iter(columns.values()))) if columns else 0
+
+
+def flops_per_sample(task: Task) -> float:
+    """Training cost of one sample of `task` [FLOP]."""
+    if task.flops_per_sample is not None:
+        return task.flops_per_sample
+    return float(architecture(task.model).flops_per_sample)
+
+
+def parameters(task: Task) -> int:
+    """Number of parameters M of the task's model."""
+    return task.parameters if task.parameters is not None else architecture(task.model).parameters
+
+
+def _table(scenario: Scenario) -> tuple[Columns, Path | None]:
+    if scenario.fleet.table is None:
+        return {}, None
+    path = scenario.folder / scenario.fleet.table
+    columns = read_table(path, "device table")
+    of_tasks = [f"{key}.{task}" for key in PER_TASK for task in scenario.tasks]
+    check_columns(columns, (), ("id", "distance_m", "bearing_rad", *PER_DEVICE, *GAINS, *of_tasks), path)
+    count = len(next(iter(columns.values()))) if columns else 0
+    if count != scenario.fleet.devices:
+        raise bad_input(
+            "fleet.devices",
+            f"must be the number of rows of {path.name}, {count}",
+            scenario.fleet.devices,
+            f"Set fleet.devices = {count}, or leave it out.",
+        )
+    if "id" in columns:
+        columns["id"] = np.asarray([_id_text(one) for one in columns["id"]], dtype=object)
+        seen: set[str] = set()
+        for row, one in enumerate(columns["id"]):
+            if one in seen:
+                raise bad_input(
+                    f"{path.name}:id[{row}]",
+                    "must be different for every device",
+                    one,
+                    "Rename one of the devices.",
+                )
+            seen.add(one)
+    for name, values in columns.items():
+        if name != "id":
+            low, high, strict = _range(name)
+            check_numbers(values, f"{path.name}:{name}", low=low, high=high, strict=strict)
+    return columns, path
+
+
+def _range(column: str) -> tuple[float | None, float | None, bool]:
+    """Lowest and highest allowed value of a table's column (those of the scenario's field), and whether `>`."""
+    if column == "distance_m":
+        return 0.0, None, False
+    owner = Fleet if column in PER_DEVICE else ChannelSection if column in GAINS else Task
+    info = owner.model_fields.get(column.partition(".")[0])
+    limits = {type(item).__name__: item for item in info.metadata} if info else {}
+    low = limits["Gt"].gt if "Gt" in limits else limits["Ge"].ge if "Ge" in limits else None
+    return low, limits["Le"].le if "Le" in limits else None, "Gt" in limits
+
+
+def _check_consistent(devices: Devices, source: str) -> None:
+    over = devices.frequency_min_Hz > devices.frequency_max_Hz
+    if over.any():
+        row = int(np.argmax(over))
+        raise bad_input(
+            f"{source}:frequency_min_Hz[{row}]",
+            "must not exceed frequency_max_Hz of the device",
+            ShownAsIs(f"{devices.frequency_min_Hz[row]:g} > {devices.frequency_max_Hz[row]:g}"),
+            "Lower one or raise the other.",
+        )
+    for name in (*PER_DEVICE, *GAINS, *PER_TASK):
+        values = getattr(devices, name)
+        if not (values > 0).all():
+            row = int(np.argmax(~(values > 0).reshape(len(devices), -1).all(axis=1)))
+            raise bad_input(
+                f"{source}:{name}[{row}]", "must be > 0", ShownAsIs(str(values[row])), "Mend that device."
+            )
+
+
+def _id_text(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,0 +1,107 @@
+"""Tables that a scenario names: CSV or Parquet, read into columns and checked."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dmafl.errors import ShownAsIs, bad_input
+from dmafl.files import read_bytes
+
+Columns = dict[str, np.ndarray[Any, Any]]
+
+
+def read_table(path: Path, what: str) -> Columns:
+    """The columns of a CSV or Parquet file; numbers as float64, everything else as text."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    content = pa.BufferReader(read_bytes(path, what))
+    try:
+        if path.suffix == ".parquet":
+            table = pyarrow.parquet.read_table(content)
+        else:
+            table = pyarrow.csv.read_csv(content)
+    except (pa.ArrowException, ValueError) as error:
+        first_line = (str(error).splitlines() or ["unreadable"])[0]
+        raise bad_input(
+            str(path),
+            f"must be a {what} as CSV with a header line, or as Parquet",
+            ShownAsIs(first_line),
+            "Check the file's format.",
+        ) from None
+    if len(set(table.column_names)) != len(table.column_names):
+        twice = next(name for name in table.column_names if table.column_names.count(name) > 1)
+        raise bad_input(
+            f"{path.name}:{twice}",
+            "must be the name of one column",
+            ShownAsIs("two columns"),
+            "Rename or remove one.",
+        )
+    return {name: _column(table.column(name), f"{path.name}:{name}") for name in table.column_names}
+
+
+def check_columns(columns: Columns, required: Collection[str], optional: Collection[str], path: Path) -> None:
+    """Every required column is there and no unknown one is; the remedy suggests the nearest name."""
+    known = [*required, *optional]
+    for name in columns:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            remedy = f"Did you mean `{near[0]}`?" if near else "Known columns: " + ", ".join(known) + "."
+            raise bad_input(
+                f"{path.name}:{name}", "must be a known column", ShownAsIs("an unknown one"), remedy
+            )
+    for name in required:
+        if name not in columns:
+            raise bad_input(f"{path.name}:{name}", "must be a column", ShownAsIs("no such column"), "Add it.")
+
+
+def check_numbers(
+    values: np.ndarray[Any, Any],
+    name: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    strict: bool = False,
+) -> None:
+    """All values are finite numbers within the range; the first that is not is named with its row."""
+    if values.dtype.kind not in "if":
+        raise bad_input(
+            name,
+            "must be a column of numbers",
+            ShownAsIs(f"text such as {values[0]!r}"),
+            "Write plain numbers.",
+        )
+    bad = ~np.isfinite(values)
+    rule = "must be a finite number"
+    if low is not None and not bad.any():
+        bad = values <= low if strict else values < low
+        rule = f"must be {'>' if strict else '>='} {low:g}"
+    if high is not None and not bad.any():
+        bad, rule = values > high, f"must be <= {high:g}"
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise bad_input(f"{name}[{row}]", rule, float(values[row]), "Mend that row of the table.")
+
+
+def _column(column: Any, name: str) -> np.ndarray[Any, Any]:
+    import pyarrow as pa
+
+    if column.null_count:
+        raise bad_input(
+            name,
+            "must have a value in every row",
+            ShownAsIs(f"{column.null_count} empty cells"),
+            "Fill them in.",
+        )
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return np.asarray(column.to_numpy(), dtype=np.float64)
+    return np.asarray([str(value) for value in column.to_pylist()], dtype=object)
