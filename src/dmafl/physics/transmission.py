@@ -10,7 +10,8 @@ from dmafl.randomness import FloatArray
 
 def snr(gain: ArrayLike, power_W: ArrayLike, bandwidth_Hz: ArrayLike, noise_W_Hz: ArrayLike) -> FloatArray:
     """Signal-to-noise ratio |h|² p / (N_0 BW). Inside Eq. (rateUP) and Eq. (rateDOWN)."""
-    return np.asarray(gain) * np.asarray(power_W) / (np.asarray(noise_W_Hz) * np.asarray(bandwidth_Hz))
+    h2, p, N0, BW = (np.asarray(part, dtype=np.float64) for part in (gain, power_W, noise_W_Hz, bandwidth_Hz))
+    return np.asarray(h2 * p / (N0 * BW))
 
 
 def rate_bit_s(
@@ -34,9 +35,9 @@ def mean_rayleigh_rate_bit_s(
 
 def transfer_s(payload_bit: ArrayLike, rate: ArrayLike) -> FloatArray:
     """Time to send a model, T^U or T^D [s]. Eq. (uplink_transmission), Eq. (downlink_transmission)."""
-    return np.asarray(payload_bit, dtype=np.float64) / np.asarray(rate)
+    return np.asarray(np.asarray(payload_bit, dtype=np.float64) / np.asarray(rate))
 
 
 def transfer_J(power_W: ArrayLike, delay_s: ArrayLike) -> FloatArray:
     """Energy to send a model, E^U or E^D [J]. Eq. (uplink_transmission), Eq. (downlink_transmission)."""
-    return np.asarray(power_W) * np.asarray(delay_s, dtype=np.float64)
+    return np.asarray(np.asarray(power_W) * np.asarray(delay_s, dtype=np.float64))

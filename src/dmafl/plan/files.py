@@ -19,8 +19,17 @@ from dmafl.world.world import World
 DECISIONS = ("task", "device", "version", "slot", "steps", "batch", "frequency_Hz", "start_s")
 DERIVED = ("idle_s", "download_s", "compute_s", "upload_s", "end_s", "uplink_J", "compute_J", "downlink_J")
 HEADER = (
-    "schema", "scenario", "scenario_sha256", "constants", "seed", "solver", "quality", "status", "objective",
-    "terms", "violations",
+    "schema",
+    "scenario",
+    "scenario_sha256",
+    "constants",
+    "seed",
+    "solver",
+    "quality",
+    "status",
+    "objective",
+    "terms",
+    "violations",
 )
 WHOLE = ("device", "version", "slot", "steps", "batch")
 _PARQUET_KEY = b"dmafl.plan"
@@ -62,8 +71,12 @@ def read_plan(path: str | Path) -> PlanFile:
     outside = (numbers["device"] < 0) | (numbers["device"] >= world.device_count)
     if outside.any():
         k = int(np.argmax(outside))
-        raise bad_input(f"jobs[{k}].device", f"must be a device from 0 to {world.device_count - 1}",
-                        int(numbers["device"][k]), _REWRITE)
+        raise bad_input(
+            f"jobs[{k}].device",
+            f"must be a device from 0 to {world.device_count - 1}",
+            int(numbers["device"][k]),
+            _REWRITE,
+        )
     plan = Plan(
         world=world,
         schedule=Schedule.from_columns({name: numbers[name] for name in DECISIONS}),
@@ -106,7 +119,9 @@ def _json(header: dict[str, Any], columns: Columns) -> str:
     lists = {name: _plain_list(name, column) for name, column in columns.items()}
     jobs = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     lines = [f" {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in header.items()]
-    body = ",\n".join("  " + json.dumps(job, allow_nan=False) for job in jobs)  # one line a job: diffs stay small
+    body = ",\n".join(
+        "  " + json.dumps(job, allow_nan=False) for job in jobs
+    )  # one line a job: diffs stay small
     return "{\n" + ",\n".join(lines) + ',\n "jobs": [\n' + body + "\n ]\n}\n"
 
 
@@ -134,11 +149,16 @@ def _read_parquet(path: Path) -> tuple[dict[str, Any], Columns]:
     try:
         table = pyarrow.parquet.read_table(pa.BufferReader(read_bytes(path, "plan")))
         header = json.loads((table.schema.metadata or {})[_PARQUET_KEY])
-        columns = {name: np.asarray(table.column(name).to_pylist() if name == "task"
-                                    else table.column(name).to_numpy()) for name in table.column_names}
+        columns = {
+            name: np.asarray(
+                table.column(name).to_pylist() if name == "task" else table.column(name).to_numpy()
+            )
+            for name in table.column_names
+        }
     except (pa.ArrowException, KeyError, ValueError) as error:
-        raise bad_input(str(path), "must be a plan in Parquet", ShownAsIs(str(error).splitlines()[0][:200]),
-                        _REWRITE) from None
+        raise bad_input(
+            str(path), "must be a plan in Parquet", ShownAsIs(str(error).splitlines()[0][:200]), _REWRITE
+        ) from None
     _check_columns(set(columns))
     return header, columns
 
@@ -151,10 +171,11 @@ def _read_json(path: Path) -> tuple[dict[str, Any], Columns]:
     for k, job in enumerate(jobs):
         if not isinstance(job, dict):
             raise bad_input(f"jobs[{k}]", "must be a table of a job's fields", job, _REWRITE)
-        if job.keys() != set((*DECISIONS, *DERIVED)):
+        if job.keys() != {*DECISIONS, *DERIVED}:
             _check_columns(set(job), f"jobs[{k}].")
-    return header, {name: np.asarray([job[name] for job in jobs], dtype=object)
-                    for name in (*DECISIONS, *DERIVED)}
+    return header, {
+        name: np.asarray([job[name] for job in jobs], dtype=object) for name in (*DECISIONS, *DERIVED)
+    }
 
 
 def _check_columns(found: set[str], prefix: str = "jobs.") -> None:
@@ -162,21 +183,34 @@ def _check_columns(found: set[str], prefix: str = "jobs.") -> None:
         if name not in found:
             raise bad_input(prefix + name, "must be given for every job", ShownAsIs("nothing"), _REWRITE)
     for name in sorted(found - {*DECISIONS, *DERIVED}):
-        raise bad_input(prefix + name, "must be a known field of a job", ShownAsIs("an unknown one"), _REWRITE)
+        raise bad_input(
+            prefix + name, "must be a known field of a job", ShownAsIs("an unknown one"), _REWRITE
+        )
 
 
 def _check_header(header: Any, path: Path) -> None:
     if not isinstance(header, dict):
         raise bad_input(str(path), "must be a plan", header, _REWRITE)
     if header.get("schema") != SCHEMA:
-        raise bad_input("schema", f"must be {SCHEMA}, the version of plans this dmafl reads", header.get("schema"),
-                        "Use the dmafl that wrote the plan, or plan again.")
+        raise bad_input(
+            "schema",
+            f"must be {SCHEMA}, the version of plans this dmafl reads",
+            header.get("schema"),
+            "Use the dmafl that wrote the plan, or plan again.",
+        )
     for name in HEADER:
         if name not in header:
             raise bad_input(name, "must be in a plan", ShownAsIs("nothing"), _REWRITE)
     kinds: dict[str, tuple[type, ...]] = {
-        "scenario_sha256": (str,), "solver": (str,), "quality": (str,), "status": (str,), "seed": (int,),
-        "terms": (dict,), "constants": (dict,), "violations": (dict,), "objective": (int, float, type(None)),
+        "scenario_sha256": (str,),
+        "solver": (str,),
+        "quality": (str,),
+        "status": (str,),
+        "seed": (int,),
+        "terms": (dict,),
+        "constants": (dict,),
+        "violations": (dict,),
+        "objective": (int, float, type(None)),
     }
     for name, kind in kinds.items():
         if not isinstance(header[name], kind):

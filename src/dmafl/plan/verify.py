@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -34,26 +33,56 @@ def check_recorded(file: PlanFile) -> Check:
         places += int(np.count_nonzero(broken))
         if broken.any() and float(error.max()) > worst[0]:
             k = int(np.argmax(error))
-            worst = (float(error[k]), f"jobs[{k}].{name}: {file.recorded[name][k]:.12g} recorded, "
-                     f"{replayed[k]:.12g} replayed")
-    return Check("recorded", "recorded times and energies equal the replay", worst[0], "(relative)", places, worst[1],
-                 "The file was changed after it was written: write it again." if places else "")
+            worst = (
+                float(error[k]),
+                f"jobs[{k}].{name}: {file.recorded[name][k]:.12g} recorded, {replayed[k]:.12g} replayed",
+            )
+    return Check(
+        "recorded",
+        "recorded times and energies equal the replay",
+        worst[0],
+        "(relative)",
+        places,
+        worst[1],
+        "The file was changed after it was written: write it again." if places else "",
+    )
 
 
 def check_claims(file: PlanFile) -> Check:
     """The recorded violations are those of the replay."""
     found = {check.name: check.violation for check in file.plan.checks}
-    close: Callable[[float, float], bool] = lambda a, b: abs(a - b) <= RECORDED_TOLERANCE * max(1.0, abs(a), abs(b))  # noqa: E731
-    wrong = [name for name in sorted(found.keys() | file.violations.keys())
-             if not close(found.get(name, np.inf), float(file.violations.get(name, np.nan)))]
-    text = ", ".join(f"{name}: {file.violations.get(name)} recorded, {found.get(name)} found" for name in wrong[:3])
-    return Check("claims", "recorded violations equal those found", float(len(wrong)), "entries", len(wrong), text,
-                 "The file was changed after it was written: write it again." if wrong else "")
+
+    def close(a: float, b: float) -> bool:
+        return abs(a - b) <= RECORDED_TOLERANCE * max(1.0, abs(a), abs(b))
+
+    wrong = [
+        name
+        for name in sorted(found.keys() | file.violations.keys())
+        if not close(found.get(name, np.inf), float(file.violations.get(name, np.nan)))
+    ]
+    text = ", ".join(
+        f"{name}: {file.violations.get(name)} recorded, {found.get(name)} found" for name in wrong[:3]
+    )
+    return Check(
+        "claims",
+        "recorded violations equal those found",
+        float(len(wrong)),
+        "entries",
+        len(wrong),
+        text,
+        "The file was changed after it was written: write it again." if wrong else "",
+    )
 
 
 def check_scenario(file: PlanFile) -> Check:
     """The recorded checksum is that of the scenario in the file."""
     same = file.plan.world.sha256 == file.scenario_sha256
-    return Check("scenario", "scenario_sha256 is the checksum of the scenario", 0.0 if same else 1.0, "",
-                 0 if same else 1, "" if same else f"scenario_sha256 {file.scenario_sha256[:16]}...",
-                 "" if same else "The scenario was changed after the plan was made: plan again.")
+    return Check(
+        "scenario",
+        "scenario_sha256 is the checksum of the scenario",
+        0.0 if same else 1.0,
+        "",
+        0 if same else 1,
+        "" if same else f"scenario_sha256 {file.scenario_sha256[:16]}...",
+        "" if same else "The scenario was changed after the plan was made: plan again.",
+    )

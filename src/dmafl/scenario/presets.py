@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from functools import cache
+from typing import Any
 
 from dmafl.errors import bad_input
 from dmafl.scenario.model import Fleet, Objective, Scenario, Task, Theory, constant, uniform
@@ -28,7 +29,7 @@ def preset(name: str) -> Scenario:
 
 def _paper() -> Scenario:
     """Table II of the paper; clocks of 1-30 MHz, since its capacitances make a GHz cost hundreds of joules."""
-    common = {
+    common: dict[str, Any] = {
         "bits_per_parameter": 4096.0,
         "cycles_per_sample": uniform(500.0, 5000.0),
         "max_staleness": 5,

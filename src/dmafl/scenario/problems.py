@@ -113,7 +113,7 @@ def _section(path: list[str], root: type[Section]) -> type[Section] | None:
             continue
         info = current.model_fields.get(part)
         annotation = info.annotation if info is not None else None
-        arguments = getattr(annotation, "__args__", ())
+        arguments: tuple[Any, ...] = getattr(annotation, "__args__", ())
         by_name = len(arguments) == 2 and arguments[0] is str
         current = {"item": arguments[1]} if by_name else annotation
     is_section = isinstance(current, type) and issubclass(current, Section)

@@ -122,7 +122,9 @@ def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)
-        both_tables = isinstance(below, Mapping) and isinstance(value, Mapping)
         is_draw = any(isinstance(side, Mapping) and set(side) & set(KINDS) for side in (below, value))
-        merged[key] = _merge(below, value) if both_tables and not is_draw else value
+        if isinstance(below, Mapping) and isinstance(value, Mapping) and not is_draw:
+            merged[key] = _merge(below, value)
+        else:
+            merged[key] = value
     return merged

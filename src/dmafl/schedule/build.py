@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dmafl.schedule.jobs import Schedule
+from dmafl.world.mobility import Static
 from dmafl.world.world import World
 
 
-def round_robin(world: World, *, in_flight: int = 1, steps: int | None = None, batch: int | None = None) -> Schedule:
+def round_robin(
+    world: World, *, in_flight: int = 1, steps: int | None = None, batch: int | None = None
+) -> Schedule:
     """Devices take turns in every task, `in_flight` of them at a time, each task with its share of the CPU.
 
     With `in_flight` = 1 every job receives the freshest model. Steps and batch default to the middle of the
@@ -24,7 +29,11 @@ def round_robin(world: World, *, in_flight: int = 1, steps: int | None = None, b
         e = steps if steps is not None else (task.steps_min + task.steps_max) // 2
         B = batch if batch is not None else min((task.batch_min + task.batch_max) // 2, task.samples_at_start)
         allowed = min(in_flight, task.max_staleness + 1, world.device_count)
-        parts.append(earliest(world, j, order, np.full(task.slots, e), np.full(task.slots, B), share_Hz[order], allowed))
+        parts.append(
+            earliest(
+                world, j, order, np.full(task.slots, e), np.full(task.slots, B), share_Hz[order], allowed
+            )
+        )
     return concatenate(parts)
 
 
@@ -43,28 +52,91 @@ def earliest(
     completes the slot first is taken; the freshest is always possible.
     """
     n = len(device)
-    j = np.asarray(task)
+    if in_flight == 1 and isinstance(world.mobility, Static):
+        return _one_after_another(world, task, device, steps, batch, frequency_Hz)
     compute_s = world.compute_s(device, np.full(n, task), steps, batch, frequency_Hz)
-    tau = np.zeros(n + 1)  # tau[g + 1] is when slot g completes; tau[0] = 0
-    free_s, last_slot = np.zeros(world.device_count), np.full(world.device_count, -1)
+    transfers_s = _transfers(world, task, device, in_flight)
+    tau = [0.0] * (n + 1)  # tau[g + 1] is when slot g completes; tau[0] = 0
+    free_s, last_slot = [0.0] * world.device_count, [-1] * world.device_count
     version, start_s = np.zeros(n, dtype=np.int64), np.zeros(n)
     for g in range(n):
-        i = int(device[g])
+        i, work_s = int(device[g]), float(compute_s[g])
         best = np.inf
-        for v in range(max(0, g - in_flight + 1, int(last_slot[i]) + 1), g + 1):
+        for v in range(max(0, g - in_flight + 1, last_slot[i] + 1), g + 1):
             begin = max(free_s[i], tau[v])
             for _ in range(2):  # a shift changes the distance of a moving device: one correction is enough
-                down_s = float(world.download_s(device[g], j, np.asarray(v), np.asarray(begin)))
-                upload_from_s = begin + down_s + compute_s[g]
-                up_s = float(world.upload_s(device[g], j, np.asarray(g), np.asarray(upload_from_s)))
-                end = upload_from_s + up_s
-                begin += max(0.0, tau[g] - end)
-            end = begin + down_s + compute_s[g] + up_s
+                down_s, up_s = transfers_s(g, v, begin, work_s)
+                begin += max(0.0, tau[g] - (begin + down_s + work_s + up_s))
+            end = begin + down_s + work_s + up_s
             still_current = v == g or begin <= tau[v + 1]
             if still_current and tau[g] <= end < best:
                 best, version[g], start_s[g] = end, v, begin
         tau[g + 1] = free_s[i] = best
         last_slot[i] = g
+    return _schedule(task, device, version, steps, batch, frequency_Hz, start_s)
+
+
+def concatenate(parts: list[Schedule]) -> Schedule:
+    """The jobs of several schedules in one."""
+    return Schedule.from_columns(
+        {name: np.concatenate([part.columns()[name] for part in parts]) for name in parts[0].columns()}
+    )
+
+
+def _one_after_another(
+    world: World,
+    task: int,
+    device: NDArray[np.int64],
+    steps: NDArray[np.int64],
+    batch: NDArray[np.int64],
+    frequency_Hz: NDArray[np.float64],
+) -> Schedule:
+    """Each job starts when the slot before it completes, with the freshest model: times are one running sum."""
+    n = len(device)
+    j, slot, when = np.full(n, task), np.arange(n), np.zeros(n)
+    length_s = (
+        world.download_s(device, j, slot, when)
+        + world.compute_s(device, j, steps, batch, frequency_Hz)
+        + world.upload_s(device, j, slot, when)
+    )
+    start_s = np.concatenate([[0.0], np.cumsum(length_s)[:-1]])
+    return _schedule(task, device, slot, steps, batch, frequency_Hz, start_s)
+
+
+def _transfers(
+    world: World, task: int, device: NDArray[np.int64], in_flight: int
+) -> Callable[[int, int, float, float], tuple[float, float]]:
+    """Downlink and uplink time of slot g with version v, begun at a time, after which so many seconds are computed."""
+    n = len(device)
+    j = np.full(n, task)
+    if isinstance(world.mobility, Static):
+        # Nothing depends on time: all candidates at once, then only look-ups.
+        when, slot = np.zeros(n), np.arange(n)
+        up = world.upload_s(device, j, slot, when).tolist()
+        down = [
+            world.download_s(device, j, np.maximum(slot - age, 0), when).tolist() for age in range(in_flight)
+        ]
+        return lambda g, v, begin, work_s: (down[g - v][g], up[g])
+
+    def at_time(g: int, v: int, begin: float, work_s: float) -> tuple[float, float]:
+        one = slice(g, g + 1)
+        down_s = world.download_s(device[one], j[one], np.asarray([v]), np.asarray([begin]))
+        up_s = world.upload_s(device[one], j[one], np.asarray([g]), begin + down_s + work_s)
+        return float(down_s[0]), float(up_s[0])
+
+    return at_time
+
+
+def _schedule(
+    task: int,
+    device: NDArray[np.int64],
+    version: NDArray[np.int64],
+    steps: NDArray[np.int64],
+    batch: NDArray[np.int64],
+    frequency_Hz: NDArray[np.float64],
+    start_s: NDArray[np.float64],
+) -> Schedule:
+    n = len(device)
     return Schedule.from_columns(
         {
             "task": np.full(n, task),
@@ -76,11 +148,4 @@ def earliest(
             "frequency_Hz": frequency_Hz,
             "start_s": start_s,
         }
-    )
-
-
-def concatenate(parts: list[Schedule]) -> Schedule:
-    """The jobs of several schedules in one."""
-    return Schedule.from_columns(
-        {name: np.concatenate([part.columns()[name] for part in parts]) for name in parts[0].columns()}
     )

@@ -42,14 +42,13 @@ class Schedule:
     @classmethod
     def from_columns(cls, columns: Mapping[str, ArrayLike]) -> Schedule:
         """A schedule from its eight columns."""
-        return cls(
-            **{
-                field.name: np.ascontiguousarray(
-                    columns[field.name], dtype=np.int64 if field.name in INTEGER_COLUMNS else np.float64
-                )
-                for field in fields(cls)
-            }
-        )
+        typed: dict[str, Any] = {
+            field.name: np.ascontiguousarray(
+                columns[field.name], dtype=np.int64 if field.name in INTEGER_COLUMNS else np.float64
+            )
+            for field in fields(cls)
+        }
+        return cls(**typed)
 
     @classmethod
     def from_jobs(cls, jobs: Iterable[Mapping[str, Any]]) -> Schedule:

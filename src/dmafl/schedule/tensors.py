@@ -66,4 +66,4 @@ def idle_rect(schedule: Schedule, timeline: Timeline, time_s: FloatArray) -> Bin
     t = np.asarray(time_s)
     begin, end = (schedule.start_s - timeline.idle_s)[:, None], timeline.end_s[:, None]
     in_period = ((begin <= t) & (t < end)).astype(np.uint8)
-    return in_period & ~active_rect(schedule, timeline, t) & 1
+    return in_period * (1 - active_rect(schedule, timeline, t))

@@ -13,8 +13,8 @@ from dmafl.errors import ShownAsIs, bad_input
 from dmafl.learning.architectures import architecture
 from dmafl.randomness import FloatArray, uniform
 from dmafl.scenario.draws import Draw
-from dmafl.scenario.model import Fleet, Scenario, Task
 from dmafl.scenario.model import Channel as ChannelSection
+from dmafl.scenario.model import Fleet, Scenario, Task
 from dmafl.world.tables import Columns, check_columns, check_numbers, read_table
 
 PER_DEVICE = (
@@ -67,8 +67,9 @@ class Devices:
     def from_plain(cls, given: Mapping[str, Any], tasks: int) -> Devices:
         """From the lists of a file, whose shapes and ranges are checked."""
         names = [field.name for field in fields(cls)]
-        if sorted(given) != sorted(names):
-            odd = sorted(set(given) ^ set(names))
+        found = set(given) if isinstance(given, Mapping) else set()
+        if found != set(names):
+            odd = sorted(found ^ set(names))
             raise bad_input(
                 "scenario.devices",
                 "must have the columns " + ", ".join(names),
@@ -139,12 +140,6 @@ def draw_devices(scenario: Scenario) -> Devices:
     return devices
 
 
-def rows_of(path: Path) -> int:
-    """Number of devices in a table."""
-    columns = read_table(path, "device table")
-    return len(next(iter(columns.values()))) if columns else 0
-
-
 def flops_per_sample(task: Task) -> float:
     """Training cost of one sample of `task` [FLOP]."""
     if task.flops_per_sample is not None:
@@ -170,7 +165,7 @@ def _table(scenario: Scenario) -> tuple[Columns, Path | None]:
             "fleet.devices",
             f"must be the number of rows of {path.name}, {count}",
             scenario.fleet.devices,
-            f"Set fleet.devices = {count}, or leave it out.",
+            f"Set fleet.devices = {count}.",
         )
     if "id" in columns:
         columns["id"] = np.asarray([_id_text(one) for one in columns["id"]], dtype=object)

@@ -24,10 +24,8 @@ def read_table(path: Path, what: str) -> Columns:
 
     content = pa.BufferReader(read_bytes(path, what))
     try:
-        if path.suffix == ".parquet":
-            table = pyarrow.parquet.read_table(content)
-        else:
-            table = pyarrow.csv.read_csv(content)
+        read = pyarrow.parquet.read_table if path.suffix == ".parquet" else pyarrow.csv.read_csv
+        table = read(content)
     except (pa.ArrowException, ValueError) as error:
         first_line = (str(error).splitlines() or ["unreadable"])[0]
         raise bad_input(

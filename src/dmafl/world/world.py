@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dmafl.errors import ShownAsIs, bad_input
 from dmafl.files import canonical_json, sha256_of
@@ -86,12 +87,12 @@ class World:
     @cached_property
     def slots(self) -> IntArray:
         """Aggregations G_j of each task."""
-        return self._of_tasks("slots", np.int64)
+        return self._of_tasks("slots")
 
     @cached_property
     def max_staleness(self) -> IntArray:
         """Largest staleness K_j of each task."""
-        return self._of_tasks("max_staleness", np.int64)
+        return self._of_tasks("max_staleness")
 
     @cached_property
     def payload_bit(self) -> FloatArray:
@@ -141,13 +142,13 @@ class World:
     # -- computation and data -------------------------------------------------------------------------
 
     def compute_s(
-        self, device: IntArray, task: IntArray, steps: FloatArray, batch: FloatArray, frequency_Hz: FloatArray
+        self, device: IntArray, task: IntArray, steps: ArrayLike, batch: ArrayLike, frequency_Hz: ArrayLike
     ) -> FloatArray:
         """Computation time T^C [s]."""
         return compute_s(self.devices.cycles_per_sample[device, task], steps, batch, frequency_Hz)
 
     def compute_J(
-        self, device: IntArray, task: IntArray, steps: FloatArray, batch: FloatArray, frequency_Hz: FloatArray
+        self, device: IntArray, task: IntArray, steps: ArrayLike, batch: ArrayLike, frequency_Hz: ArrayLike
     ) -> FloatArray:
         """Computation energy E^C [J]."""
         c, xi = self.devices.cycles_per_sample[device, task], self.devices.capacitance_Js2[device]
@@ -171,7 +172,7 @@ class World:
         in_time = streamed_s / self.devices.window_s[device, task]
         in_slots = version / np.maximum(1, self.slots[task] - 1)
         share = np.clip(np.where(by_slot, in_slots, in_time), 0.0, 1.0)
-        return np.floor(start + (end - start) * share + 1e-9).astype(np.int64)
+        return np.asarray(np.floor(start + (end - start) * share + 1e-9), dtype=np.int64)
 
     # -- as a file ------------------------------------------------------------------------------------
 
@@ -194,7 +195,8 @@ class World:
     @classmethod
     def from_plain(cls, given: Mapping[str, Any], source: str = "plan.json") -> World:
         """The world that a file describes, with nothing drawn anew and no other file read."""
-        if not isinstance(given, Mapping) or set(given) != {"settings", "devices", "gains", "paths"}:
+        whole = isinstance(given, Mapping) and set(given) == {"settings", "devices", "gains", "paths"}
+        if not whole or not isinstance(given["settings"], Mapping):
             raise bad_input(
                 "scenario",
                 "must hold settings, devices, gains and paths",
@@ -217,8 +219,8 @@ class World:
             mobility = _paths_from_plain(given["paths"], len(devices), source)
         return cls(scenario, devices, channel, mobility)
 
-    def _of_tasks(self, name: str, dtype: Any) -> Any:
-        return np.asarray([getattr(task, name) for task in self.scenario.tasks.values()], dtype=dtype)
+    def _of_tasks(self, name: str) -> IntArray:
+        return np.asarray([getattr(task, name) for task in self.scenario.tasks.values()], dtype=np.int64)
 
 
 def _gains_from_plain(given: Any, shape: tuple[int, int], source: str) -> GainTrace:
@@ -226,7 +228,8 @@ def _gains_from_plain(given: Any, shape: tuple[int, int], source: str) -> GainTr
         first, index = (np.asarray(given[key], dtype=np.int64) for key in ("first", "index"))
         gains = np.asarray(given["gain"], dtype=np.float64)
     except (TypeError, KeyError, ValueError):
-        first = index = gains = np.empty(0)
+        first = index = np.empty(0, dtype=np.int64)
+        gains = np.empty(0)
     whole = first.shape == (2 * shape[0] * shape[1] + 1,) and index.shape == gains.shape == (first[-1],)
     if not whole or (np.diff(first) < 1).any() or not ((gains > 0) & np.isfinite(gains)).all():
         raise bad_input(
@@ -243,7 +246,7 @@ def _paths_from_plain(given: Any, devices: int, source: str) -> Paths:
         offsets = np.asarray(given["offsets"], dtype=np.int64)
         columns = [np.asarray(given[key], dtype=np.float64) for key in ("time_s", "x_m", "y_m")]
     except (TypeError, KeyError, ValueError):
-        offsets, columns = np.empty(0), []
+        offsets, columns = np.empty(0, dtype=np.int64), []
     whole = offsets.shape == (devices + 1,) and all(part.shape == (offsets[-1],) for part in columns)
     if not whole or (np.diff(offsets) < 1).any() or not all(np.isfinite(part).all() for part in columns):
         raise bad_input(

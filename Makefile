@@ -1,0 +1,55 @@
+# Everything sets itself up: `make demo` and `make test` work in a fresh clone with Python 3.11+ and make.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+OUT    ?= demo-out
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# The project's own data folder, if it lies beside the clone; DMAFL_DATA_DIR from outside wins.
+ifneq ($(wildcard ../shared/data/mnist.npz),)
+export DMAFL_DATA_DIR ?= $(abspath ../shared/data)
+endif
+
+.PHONY: help demo test lint docs bench clean
+
+help:
+	@echo "make demo   set up, then show the demo world, a schedule on it, its timeline and its energy"
+	@echo "make test   set up, then run the tests"
+	@echo "make lint   ruff and mypy"
+	@echo "make docs   build the documentation into site/"
+	@echo "make bench  run the benchmarks"
+
+demo: $(VENV)/.runtime
+	$(BIN)/python examples/first_schedule.py --output $(OUT)
+	$(BIN)/dmafl verify $(OUT)/plan.json
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: $(VENV)/.dev
+	$(BIN)/mkdocs build --strict
+
+bench: $(VENV)/.runtime
+	$(BIN)/python benchmarks/checking.py
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# torch comes first and pinned: an open range would pull several GB of CUDA packages.
+$(VENV)/.runtime: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install --constraint constraints.txt torch
+	$(PIP) install --constraint constraints.txt --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	$(PIP) install --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) site demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis

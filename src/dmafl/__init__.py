@@ -1,0 +1,67 @@
+"""DMA-FL: plan, simulate, compare and deploy asynchronous multi-model federated learning over wireless networks.
+
+Scenario -> Plan -> Run -> Report. Names below are loaded when first used, so that `import dmafl` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dmafl.version import __version__
+
+if TYPE_CHECKING:
+    from dmafl.errors import BadInput
+    from dmafl.plan.files import read_plan, write_plan
+    from dmafl.plan.plan import Plan
+    from dmafl.plan.verify import verify_plan
+    from dmafl.report.timeline_picture import draw_timeline
+    from dmafl.scenario.model import Scenario
+    from dmafl.scenario.presets import preset
+    from dmafl.scenario.toml import load, save
+    from dmafl.schedule.build import round_robin
+    from dmafl.schedule.jobs import Schedule
+    from dmafl.world.world import World
+
+_HOMES = {
+    "BadInput": "dmafl.errors",
+    "Plan": "dmafl.plan.plan",
+    "Scenario": "dmafl.scenario.model",
+    "Schedule": "dmafl.schedule.jobs",
+    "World": "dmafl.world.world",
+    "draw_timeline": "dmafl.report.timeline_picture",
+    "load": "dmafl.scenario.toml",
+    "preset": "dmafl.scenario.presets",
+    "read_plan": "dmafl.plan.files",
+    "round_robin": "dmafl.schedule.build",
+    "save": "dmafl.scenario.toml",
+    "verify_plan": "dmafl.plan.verify",
+    "write_plan": "dmafl.plan.files",
+}
+
+__all__ = [
+    "BadInput",
+    "Plan",
+    "Scenario",
+    "Schedule",
+    "World",
+    "__version__",
+    "draw_timeline",
+    "load",
+    "preset",
+    "read_plan",
+    "round_robin",
+    "save",
+    "verify_plan",
+    "write_plan",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dmafl' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""The command `dmafl`: a thin layer that parses, calls the library and prints."""

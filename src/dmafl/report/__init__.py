@@ -1,0 +1,1 @@
+"""What people look at: tables and pictures of worlds, plans and runs."""
