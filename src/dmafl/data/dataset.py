@@ -1,0 +1,123 @@
+"""A data set as a value: images and labels, already split into training and test."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmafl.errors import BadInput, Problem, show
+
+Bytes = NDArray[np.uint8]
+
+ARRAYS = ("x_train", "y_train", "x_test", "y_test")
+MAX_LABEL = 9
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Images and labels of one learning task; the arrays are read-only. Compare two by `sha256`."""
+
+    name: str
+    x_train: Bytes
+    """Images, (samples, height, width) or (samples, height, width, channels)."""
+    y_train: Bytes
+    """Labels 0..9, (samples,)."""
+    x_test: Bytes
+    y_test: Bytes
+    source: str
+    """Path of the file, or where else the samples come from."""
+    sha256: str
+    """Of the file read; of the arrays where there is no file."""
+    stand_in: bool = False
+    """True if this takes the place of another data set, which it is not."""
+
+    def __post_init__(self) -> None:
+        check_arrays({array: getattr(self, array) for array in ARRAYS}, self.source)
+        for array in ARRAYS:
+            view = getattr(self, array).view()
+            view.flags.writeable = False
+            object.__setattr__(self, array, view)
+
+    @property
+    def classes(self) -> int:
+        """Number of classes: the largest label and one."""
+        return max(int(self.y_train.max()), int(self.y_test.max())) + 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one image."""
+        return self.x_train.shape[1:]
+
+    def first(self, train: int, test: int) -> Dataset:
+        """The same data set with at most the first `train` and `test` samples."""
+        return replace(
+            self,
+            x_train=self.x_train[:train],
+            y_train=self.y_train[:train],
+            x_test=self.x_test[:test],
+            y_test=self.y_test[:test],
+        )
+
+
+def check_arrays(arrays: Mapping[str, Bytes], where: str) -> None:
+    """Refuse arrays that are not images with labels; `where` names their origin in the message."""
+    check_layout({array: (arrays[array].dtype, arrays[array].shape) for array in ARRAYS}, where)
+    problems = []
+    for array in ("y_train", "y_test"):
+        largest = int(arrays[array].max())
+        if largest > MAX_LABEL:
+            rule = f"must hold labels 0..{MAX_LABEL}"
+            problems.append(Problem(f"{where}: {array}", rule, str(largest), "Renumber the classes from 0."))
+    if problems:
+        raise BadInput(*problems)
+
+
+def check_layout(layout: Mapping[str, tuple[np.dtype[np.generic], tuple[int, ...]]], where: str) -> None:
+    """Refuse types and shapes that are not those of images with labels, all faults at once."""
+    problems = []
+    for array, (dtype, shape) in layout.items():
+        name = f"{where}: {array}"
+        if dtype.hasobject:
+            remedy = "Objects can run code when read: save plain numbers."
+            problems.append(Problem(name, "must be of type uint8", "Python objects", remedy))
+        elif dtype != np.uint8:
+            remedy = "Save it with `.astype(numpy.uint8)`; images are 0..255."
+            problems.append(Problem(name, "must be of type uint8", str(dtype), remedy))
+        dimensions = (3, 4) if array.startswith("x") else (1,)
+        if len(shape) not in dimensions:
+            wanted = "(samples, height, width[, channels])" if array.startswith("x") else "(samples,)"
+            problems.append(Problem(name, f"must have the shape {wanted}", show(shape), "Reshape it."))
+        elif 0 in shape:
+            problems.append(Problem(name, "must not be empty", f"shape {shape}", "Give at least one sample."))
+    problems.extend(
+        [] if problems else _mismatches({array: shape for array, (_, shape) in layout.items()}, where)
+    )
+    if problems:
+        raise BadInput(*problems)
+
+
+def _mismatches(shapes: Mapping[str, tuple[int, ...]], where: str) -> list[Problem]:
+    problems = []
+    for split in ("train", "test"):
+        images, labels = shapes[f"x_{split}"][0], shapes[f"y_{split}"][0]
+        if images != labels:
+            rule = f"must have one label for each of the {images:,} images"
+            remedy = "Save both arrays from the same samples."
+            problems.append(Problem(f"{where}: y_{split}", rule, f"{labels:,} labels", remedy))
+    if shapes["x_train"][1:] != shapes["x_test"][1:]:
+        rule = f"must have images of the training shape {shapes['x_train'][1:]}"
+        problems.append(Problem(f"{where}: x_test", rule, show(shapes["x_test"][1:]), "Resize the images."))
+    return problems
+
+
+def content_sha256(arrays: Mapping[str, Bytes]) -> str:
+    """SHA-256 of all four arrays, shapes included: the same for the same samples in any file format."""
+    digest = hashlib.sha256()
+    for array in ARRAYS:
+        digest.update(f"{array}{arrays[array].shape}".encode())
+        digest.update(np.ascontiguousarray(arrays[array]).data)
+    return digest.hexdigest()

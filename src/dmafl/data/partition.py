@@ -1,0 +1,173 @@
+"""Which device holds which training samples."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dmafl.errors import ShownAsIs, bad_input
+from dmafl.randomness import FloatArray, generator
+
+Indices = NDArray[np.int64]
+
+SCHEMES = ("k_labels", "dirichlet", "varied", "iid")
+MAX_CONCENTRATION = 1e6
+
+_CHOOSE, _DEAL, _ORDER = range(3)
+"""What a generator of the purpose `partition` is for: its first key."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Sample indices of each device."""
+
+    indices: Indices
+    """(devices, samples); distinct within a row, in random order, so that a prefix has the row's class mix."""
+    shared: int
+    """Assignments beyond the first one of a sample: 0 when no two devices hold the same sample."""
+
+
+def partition(
+    labels: ArrayLike,
+    devices: int,
+    samples: int,
+    scheme: str,
+    *,
+    seed: int,
+    labels_per_device: int = 2,
+    concentration: float = 0.5,
+    task: int = 0,
+) -> Partition:
+    """Deal `samples` distinct samples to each device; devices share samples only when a class runs out.
+
+    `k_labels`: `labels_per_device` labels each, in equal parts. `varied`: 1 device with 1 label, 2 devices with
+    2, 3 with 3 and so on (never more than there are), in equal parts; the last group is cut short. Both give a
+    device labels that fewest devices hold so far, ties at random. `dirichlet`: shares ~ Dir(concentration).
+    `iid`: a simple random sample of everything.
+
+    Shares become counts by largest remainder (ties to the smaller label). What a class cannot give to one
+    device, because it has fewer samples, is spread over the device's other labels in proportion to their
+    shares. Each of the (seed, task, class) has its own randomness.
+    """
+    classes, members = _checked(labels, devices, samples, scheme, seed, labels_per_device, concentration)
+    rng = generator(seed, "partition", _CHOOSE, task)
+    if scheme == "iid":
+        classes, members = np.zeros(1, dtype=np.int64), [np.arange(sum(map(len, members)))]
+        shares = np.ones((devices, 1))
+    elif scheme == "dirichlet":
+        shares = rng.dirichlet(np.full(len(classes), concentration), size=devices)
+    elif scheme == "varied":
+        shares = _equal_parts(_varied(devices, len(classes)), len(classes), rng)
+    else:
+        shares = _equal_parts(np.full(devices, labels_per_device), len(classes), rng)
+
+    sizes = np.array([len(pool) for pool in members])
+    counts = np.stack([_capped(row, samples, sizes, device) for device, row in enumerate(shares)])
+    held: list[list[Indices]] = [[] for _ in range(devices)]
+    for label, pool, demand in zip(classes, members, counts.T, strict=True):
+        for device, hand in enumerate(
+            _deal(pool, demand, generator(seed, "partition", _DEAL, task, int(label)))
+        ):
+            held[device].append(hand)
+    rows = [
+        generator(seed, "partition", _ORDER, task, device).permutation(np.concatenate(hands))
+        for device, hands in enumerate(held)
+    ]
+    return Partition(np.stack(rows), int(np.maximum(counts.sum(axis=0) - sizes, 0).sum()))
+
+
+def largest_remainder(shares: FloatArray, total: int) -> Indices:
+    """Whole numbers that sum to `total`, each within one of its share; ties go to the first."""
+    exact = shares / shares.sum() * total
+    counts: Indices = np.floor(exact).astype(np.int64)
+    # Rounded so that shares that are equal but for the last bit count as a tie.
+    order = np.argsort(-np.round(exact - counts, 9), kind="stable")
+    counts[order[: total - counts.sum()]] += 1
+    return counts
+
+
+def _varied(devices: int, classes: int) -> Indices:
+    """Number of labels of each device: 1, 2, 2, 3, 3, 3, ..."""
+    groups = np.arange(1, math.isqrt(2 * devices) + 2)
+    held: Indices = np.minimum(np.repeat(groups, groups)[:devices], classes)
+    return held
+
+
+def _equal_parts(labels_held: Indices, classes: int, rng: np.random.Generator) -> FloatArray:
+    """Shares (devices, classes): each device splits evenly over labels that fewest devices hold so far."""
+    shares = np.zeros((len(labels_held), classes))
+    holders = np.zeros(classes, dtype=np.int64)
+    for device, held in enumerate(labels_held):
+        chosen = np.lexsort((rng.random(classes), holders))[:held]
+        holders[chosen] += 1
+        shares[device, chosen] = 1 / held
+    return shares
+
+
+def _capped(shares: FloatArray, samples: int, sizes: Indices, device: int) -> Indices:
+    """Samples of each class for one device, none above the size of its class."""
+    room = shares > 0
+    limit = int(sizes[room].sum())
+    if limit < samples:
+        rule = f"must be at most {limit:,}, all that device {device} can have of its labels"
+        raise bad_input("samples", rule, samples, "Give fewer samples to a device, or more labels.")
+    counts = np.zeros(len(sizes), dtype=np.int64)
+    while (rest := samples - int(counts.sum())) > 0:
+        counts[room] += largest_remainder(shares[room], rest)
+        counts = np.minimum(counts, sizes)
+        room &= counts < sizes
+    return counts
+
+
+def _deal(pool: Indices, demand: Indices, rng: np.random.Generator) -> Iterator[Indices]:
+    """Each device's samples of one class; the pool is shuffled anew whenever all of it has been dealt."""
+    deck = rng.permutation(pool)
+    for count in demand:
+        hand, deck = deck[:count], deck[count:]
+        short = int(count) - len(hand)
+        if short:
+            deck = rng.permutation(pool)
+            twice = np.isin(deck, hand)
+            deck = np.concatenate([deck[~twice], deck[twice]])
+            hand, deck = np.concatenate([hand, deck[:short]]), deck[short:]
+        yield hand
+
+
+def _checked(
+    labels: ArrayLike,
+    devices: int,
+    samples: int,
+    scheme: str,
+    seed: int,
+    labels_per_device: int,
+    concentration: float,
+) -> tuple[Indices, list[Indices]]:
+    """The classes and the indices of the samples of each; everything else is refused with a remedy."""
+    held = np.asarray(labels)
+    if held.ndim != 1 or held.size == 0 or held.dtype.kind not in "iu" or held.min() < 0:
+        value = ShownAsIs(f"shape {held.shape} of {held.dtype}")
+        raise bad_input(
+            "labels", "must be a list of whole numbers from 0", value, "Give one label for a sample."
+        )
+    for name, count in (("devices", devices), ("samples", samples)):
+        if count < 1:
+            raise bad_input(name, "must be at least 1", count, "Set a whole number from 1.")
+    if seed < 0:
+        raise bad_input("seed", "must be at least 0", seed, "Set a whole number from 0.")
+    if scheme not in SCHEMES:
+        near = difflib.get_close_matches(str(scheme), SCHEMES, n=1)
+        remedy = f"Did you mean {near[0]}?" if near else "Choose one of these."
+        raise bad_input("partition", f"must be one of {', '.join(SCHEMES)}", scheme, remedy)
+    classes = np.unique(held).astype(np.int64)
+    if scheme == "k_labels" and not 1 <= labels_per_device <= len(classes):
+        rule = f"must be between 1 and {len(classes)}, the labels there are"
+        raise bad_input("labels_per_device", rule, labels_per_device, "Choose a number in between.")
+    if scheme == "dirichlet" and not 0 < concentration <= MAX_CONCENTRATION:
+        rule = f"must be above 0 and at most {MAX_CONCENTRATION:g}"
+        raise bad_input("concentration", rule, concentration, "0.1 is very uneven, 100 nearly even.")
+    return classes, [np.flatnonzero(held == label) for label in classes]

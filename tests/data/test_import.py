@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+
+def test_importing_the_package_is_cheap():
+    code = (
+        "import sys, dmafl.data; print([m for m in ('scipy', 'torch', 'urllib.request') if m in sys.modules])"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stdout.strip() == "[]"
