@@ -56,7 +56,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, nargs="*", default=list(SIZES))
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    print(f"{'jobs':>10} {'devices':>8} {'check [s]':>10} {'us a job':>9} {'growth':>7} {'peak [MB]':>10}  executable")
+    print(
+        f"{'jobs':>10} {'devices':>8} {'check [s]':>10} {'us a job':>9} {'growth':>7} {'peak [MB]':>10}  executable"
+    )
     results: list[dict[str, Any]] = []
     for jobs in arguments.jobs:
         with multiprocessing.get_context("spawn").Pool(1) as pool:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dmafl.randomness import generator, philox4x32, uniform
+from dmafl.randomness import generator, philox4x32, purpose_word, uniform, uniform_one
 
 ONES = 0xFFFFFFFF
 PUBLISHED = [
@@ -36,6 +36,12 @@ def test_a_draw_depends_on_its_key_alone() -> None:
     assert uniform(6, "channel.uplink", 123, 123 % 7, 2) != whole[123]
     assert uniform(5, "channel.downlink", 123, 123 % 7, 2) != whole[123]
     assert uniform(5 + (1 << 32), "channel.uplink", 123, 123 % 7, 2) != whole[123]
+
+
+def test_one_key_at_a_time_gives_the_same_numbers() -> None:
+    whole = uniform(2**40 + 9, "channel.uplink", np.arange(300), np.arange(300) % 11, 3)
+    alone = [uniform_one(2**40 + 9, purpose_word("channel.uplink"), k, k % 11, 3) for k in range(300)]
+    assert alone == whole.tolist()
 
 
 def test_draws_are_uniform_and_independent_of_neighbouring_keys() -> None:

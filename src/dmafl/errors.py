@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MAX_SHOWN = 10
-MAX_VALUE_CHARS = 80
+MAX_VALUE_CHARS = 200
 
 
 @dataclass(frozen=True)

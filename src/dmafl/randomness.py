@@ -52,6 +52,17 @@ def uniform(seed: int, purpose: str, a: ArrayLike, b: ArrayLike = 0, c: ArrayLik
     return out.reshape(a.shape)
 
 
+def uniform_one(seed: int, purpose: int, a: int, b: int, c: int) -> float:
+    """The number that `uniform` gives for one key (`purpose` as its word), 20 times faster than an array of one."""
+    k0, k1 = seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF
+    c0, c1, c2, c3 = a, b, c, purpose
+    for _ in range(_ROUNDS):
+        p0, p1 = 0xD2511F53 * c0, 0xCD9E8D57 * c2
+        c0, c1, c2, c3 = (p1 >> 32) ^ c1 ^ k0, p1 & 0xFFFFFFFF, (p0 >> 32) ^ c3 ^ k1, p0 & 0xFFFFFFFF
+        k0, k1 = (k0 + 0x9E3779B9) & 0xFFFFFFFF, (k1 + 0xBB67AE85) & 0xFFFFFFFF
+    return ((c0 >> 5) * 67108864 + (c1 >> 6) + 0.5) * 2.0**-53
+
+
 def generator(seed: int, purpose: str, *key: int) -> np.random.Generator:
     """A private generator for the key (seed, purpose, *key)."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, purpose_word(purpose), *key])))

@@ -148,18 +148,16 @@ def test_data_grow_in_time_and_stop_at_the_end() -> None:
     )
     zero = np.zeros(4, dtype=np.int64)
     time_s, computed_s = np.array([0.0, 50.0, 50.0, 200.0]), np.array([0.0, 0.0, 50.0, 0.0])
-    assert world.samples(zero, zero, zero, time_s, computed_s).tolist() == [300, 650, 475, 1000]
+    share = world.stream_share(zero, zero, zero, time_s, computed_s)
+    assert world.samples(zero, share).tolist() == [300, 650, 475, 1000]
 
 
 def test_data_grow_by_aggregation_where_asked() -> None:
     world = a_world(tasks={"mnist": {"samples": 1000, "slots": 11, "drift": {"per_aggregation": True}}})
     zero = np.zeros(3, dtype=np.int64)
     versions = np.array([0, 5, 10])
-    assert world.samples(zero, zero, versions, zero.astype(float), zero.astype(float)).tolist() == [
-        300,
-        650,
-        1000,
-    ]
+    share = world.stream_share(zero, zero, versions, np.zeros(3), np.zeros(3))
+    assert world.samples(zero, share).tolist() == [300, 650, 1000]
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def _root(
 
 @app.command()
 def init(
-    preset: Annotated[str, typer.Option(help="paper, phone or demo.")] = "phone",
+    preset: Annotated[str, typer.Option(help="paper, phone or demo.")] = "demo",
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write.")] = Path("scenario.toml"),
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:

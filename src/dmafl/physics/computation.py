@@ -1,28 +1,25 @@
-"""Time and energy of local training."""
+"""Time and energy of local training, of numbers or of arrays."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from dmafl.randomness import FloatArray
+from dmafl.physics.quantity import Quantity
 
 
 def compute_s(
-    cycles_per_sample: ArrayLike, steps: ArrayLike, batch: ArrayLike, frequency_Hz: ArrayLike
-) -> FloatArray:
+    cycles_per_sample: Quantity, steps: Quantity, batch: Quantity, frequency_Hz: Quantity
+) -> Quantity:
     """Time of e SGD steps of batch B at frequency f, T^C = c e B / f [s]. Eq. (local_computation_time)."""
-    c, e, B = np.asarray(cycles_per_sample), np.asarray(steps), np.asarray(batch)
-    return np.asarray(c * e * B / np.asarray(frequency_Hz, dtype=np.float64))
+    c, e, B, f = cycles_per_sample, steps, batch, frequency_Hz
+    return c * e * B / f
 
 
 def compute_J(
-    cycles_per_sample: ArrayLike,
-    steps: ArrayLike,
-    batch: ArrayLike,
-    frequency_Hz: ArrayLike,
-    capacitance_Js2: ArrayLike,
-) -> FloatArray:
+    cycles_per_sample: Quantity,
+    steps: Quantity,
+    batch: Quantity,
+    frequency_Hz: Quantity,
+    capacitance_Js2: Quantity,
+) -> Quantity:
     """Energy of e steps of batch B at frequency f, E^C = ξ c e B f² [J]. Eq. (local_computation_energy)."""
-    c, e, B, f = np.asarray(cycles_per_sample), np.asarray(steps), np.asarray(batch), np.asarray(frequency_Hz)
-    return np.asarray(np.asarray(capacitance_Js2) * c * e * B * f.astype(np.float64) ** 2)
+    xi, c, e, B, f = capacitance_Js2, cycles_per_sample, steps, batch, frequency_Hz
+    return xi * c * e * B * f**2

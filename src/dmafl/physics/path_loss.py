@@ -11,7 +11,7 @@ REFERENCE_DISTANCE_M = 1.0
 
 
 def path_loss_dB(distance_m: ArrayLike, at_1m_dB: float = -30.0, exponent: float = 3.0) -> FloatArray:
-    """Path gain of a device [dB], a negative number. Paper Sec. VI-A, the line after Eq. (h).
+    """Path gain of a device [dB], a negative number. Paper Sec. VI-A.
 
     Differs from the paper: distances below the reference of 1 m count as 1 m, so that the gain stays bounded.
     """

@@ -1,43 +1,45 @@
-"""Rate, delay and energy of sending a model over the air, uplink and downlink alike."""
+"""Rate, delay and energy of sending a model over the air, uplink and downlink alike.
+
+All functions take numbers or arrays of one shape and give the same kind back: planner, checker and clock share them.
+"""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
-from numpy.typing import ArrayLike
 
-from dmafl.randomness import FloatArray
+from dmafl.physics.quantity import Quantity
+
+LN2 = math.log(2.0)
 
 
-def snr(gain: ArrayLike, power_W: ArrayLike, bandwidth_Hz: ArrayLike, noise_W_Hz: ArrayLike) -> FloatArray:
+def snr(gain: Quantity, power_W: Quantity, bandwidth_Hz: Quantity, noise_W_Hz: Quantity) -> Quantity:
     """Signal-to-noise ratio |h|² p / (N_0 BW). Inside Eq. (rateUP) and Eq. (rateDOWN)."""
-    h2, p, N0, BW = (np.asarray(part, dtype=np.float64) for part in (gain, power_W, noise_W_Hz, bandwidth_Hz))
-    return np.asarray(h2 * p / (N0 * BW))
+    return gain * power_W / (noise_W_Hz * bandwidth_Hz)
 
 
-def rate_bit_s(
-    gain: ArrayLike, power_W: ArrayLike, bandwidth_Hz: ArrayLike, noise_W_Hz: ArrayLike
-) -> FloatArray:
+def rate_bit_s(gain: Quantity, power_W: Quantity, bandwidth_Hz: Quantity, noise_W_Hz: Quantity) -> Quantity:
     """Data rate of a link [bit/s]. Eq. (rateUP), Eq. (rateDOWN), with the logarithm to base 2."""
-    h2_p_over_noise = snr(gain, power_W, bandwidth_Hz, noise_W_Hz)
-    return np.asarray(np.asarray(bandwidth_Hz) * np.log1p(h2_p_over_noise) / np.log(2.0))
+    return bandwidth_Hz * np.log1p(snr(gain, power_W, bandwidth_Hz, noise_W_Hz)) / LN2
 
 
 def mean_rayleigh_rate_bit_s(
-    path_gain: ArrayLike, power_W: ArrayLike, bandwidth_Hz: ArrayLike, noise_W_Hz: ArrayLike
-) -> FloatArray:
+    path_gain: Quantity, power_W: Quantity, bandwidth_Hz: Quantity, noise_W_Hz: Quantity
+) -> Quantity:
     """Mean of Eq. (rateUP) over Rayleigh fading [bit/s]: BW e^(1/s) E_1(1/s) / ln 2 at mean SNR s."""
     from scipy.special import hyperu
 
     mean_snr = snr(path_gain, power_W, bandwidth_Hz, noise_W_Hz)
     # e^x E_1(x) = U(1, 1, x): one call that neither overflows nor cancels.
-    return np.asarray(np.asarray(bandwidth_Hz) * hyperu(1.0, 1.0, 1.0 / mean_snr) / np.log(2.0))
+    return bandwidth_Hz * hyperu(1.0, 1.0, 1.0 / mean_snr) / LN2
 
 
-def transfer_s(payload_bit: ArrayLike, rate: ArrayLike) -> FloatArray:
+def transfer_s(payload_bit: Quantity, rate: Quantity) -> Quantity:
     """Time to send a model, T^U or T^D [s]. Eq. (uplink_transmission), Eq. (downlink_transmission)."""
-    return np.asarray(np.asarray(payload_bit, dtype=np.float64) / np.asarray(rate))
+    return payload_bit / rate
 
 
-def transfer_J(power_W: ArrayLike, delay_s: ArrayLike) -> FloatArray:
+def transfer_J(power_W: Quantity, delay_s: Quantity) -> Quantity:
     """Energy to send a model, E^U or E^D [J]. Eq. (uplink_transmission), Eq. (downlink_transmission)."""
-    return np.asarray(np.asarray(power_W) * np.asarray(delay_s, dtype=np.float64))
+    return power_W * delay_s

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from dmafl.errors import ShownAsIs, bad_input
 from dmafl.files import read_bytes, read_json, replacing, write_text
 from dmafl.plan.plan import SCHEMA, Plan
+from dmafl.plan.recording import recorded_world
 from dmafl.schedule.jobs import Schedule
 from dmafl.world.world import World
 
@@ -53,6 +54,7 @@ def write_plan(plan: Plan, path: str | Path) -> None:
     path = Path(path)
     if path.suffix not in (".json", ".parquet"):
         raise bad_input(str(path), "must end in .json or .parquet", path.suffix, "Rename the plan file.")
+    plan = replace(plan, world=recorded_world(plan.world, plan.schedule, plan.timeline))
     columns = _columns(plan)
     if path.suffix == ".json":
         write_text(path, _json(_header(plan), columns))
@@ -101,7 +103,7 @@ def _header(plan: Plan) -> dict[str, Any]:
         "seed": plan.seed,
         "solver": plan.solver,
         "quality": plan.quality,
-        "status": plan.status,
+        "status": plan.status or ("executable" if plan.executable else "not executable"),
         "objective": plan.objective,
         "terms": {task: dict(terms) for task, terms in plan.terms.items()},
         "violations": {check.name: check.violation for check in plan.checks},

@@ -23,7 +23,8 @@ class Plan:
     schedule: Schedule
     solver: str = "manual"
     quality: str = "none"
-    status: str = "feasible"
+    status: str = ""
+    """What the solver says; left empty, `executable` or `not executable` by the rules."""
     seed: int = 0
     objective: float | None = None
     terms: Mapping[str, Mapping[str, float]] = field(default_factory=dict)

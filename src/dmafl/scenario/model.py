@@ -184,7 +184,9 @@ class Drift(Section):
         "Stream: none, growth (the paper's), a sliding window, shifting labels, shifting inputs, or one "
         "abrupt change.",
     )
-    start_fraction: float = field(0.3, "Share of the samples that is there at time 0 (growth).", gt=0, le=1)
+    start_fraction: float = field(
+        0.3, "Share of the samples that is there at time 0 (growth), or always (window).", gt=0, le=1
+    )
     per_aggregation: bool = field(False, "Growth by aggregation, as in the paper, instead of by time.")
     idle_rate: float = field(
         1.0, "Speed of the stream while a device does not compute, 1 = as scheduled.", ge=0, le=1000
@@ -320,8 +322,8 @@ class Task(Section):
     @property
     def samples_at_start(self) -> int:
         """Samples of a device at time 0."""
-        grows = self.drift.kind == "growth"
-        return max(1, round(self.samples * self.drift.start_fraction)) if grows else self.samples
+        in_part = self.drift.kind in ("growth", "window")
+        return max(1, round(self.samples * self.drift.start_fraction)) if in_part else self.samples
 
 
 class Objective(Section):
@@ -354,6 +356,25 @@ class Theory(Section):
     weak_convexity: float | None = field(None, "Weak convexity of the global loss.", symbol="ρ_w", ge=0)
 
 
+class Schemes(Section):
+    """Settings of schemes that are not settings of a task."""
+
+    partial_arrivals: int | None = field(
+        None, "Arrivals that make a round of fedavg-partial. Left out: half of the devices.", symbol="M", ge=1
+    )
+    buffer_size: int = field(5, "Arrivals that make a step of fedbuff.", symbol="Z", ge=1, le=1_000_000)
+    buffer_learning_rate: float = field(1.0, "Server step of fedbuff.", gt=0, le=100)
+
+
+class Evaluation(Section):
+    """When and on what the global models are tested during a run."""
+
+    every: int = field(5, "Aggregations between two tests of a task.", unit="slot", ge=1, le=1_000_000)
+    samples: int = field(
+        2000, "Test samples used on the way, a fixed subset; all of them at the end.", ge=1, le=100_000_000
+    )
+
+
 class Tasks(dict[str, Task]):
     """The tasks by name, in the order of the file; read-only."""
 
@@ -380,6 +401,8 @@ class Scenario(Section):
     mobility: Mobility = Mobility()
     objective: Objective = Objective()
     theory: Theory = Theory()
+    schemes: Schemes = Schemes()
+    evaluation: Evaluation = Evaluation()
     tasks: dict[str, Task] = Field(default_factory=lambda: {"mnist": Task()})
     _folder: Path = PrivateAttr(default=Path())
 

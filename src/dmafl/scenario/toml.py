@@ -83,7 +83,7 @@ def dumps(scenario: Scenario) -> str:
 
 def _sections(scenario: Scenario) -> Iterator[tuple[str, Section]]:
     yield "", scenario
-    for name in ("fleet", "channel", "mobility", "objective", "theory"):
+    for name in ("fleet", "channel", "mobility", "objective", "theory", "schemes", "evaluation"):
         yield name, getattr(scenario, name)
     for name, task in scenario.tasks.items():
         yield f"tasks.{name}", task

@@ -11,6 +11,11 @@ from dmafl.schedule.jobs import Schedule
 from dmafl.world.mobility import Static
 from dmafl.world.world import World
 
+MAX_SHIFTS = 50
+"""A shift changes the distance of a moving device and so its transfer times: shift again until they agree."""
+ROUNDING = 1e-12
+"""Relative error of a handful of float64 operations."""
+
 
 def round_robin(
     world: World, *, in_flight: int = 1, steps: int | None = None, batch: int | None = None
@@ -64,12 +69,14 @@ def earliest(
         best = np.inf
         for v in range(max(0, g - in_flight + 1, last_slot[i] + 1), g + 1):
             begin = max(free_s[i], tau[v])
-            for _ in range(2):  # a shift changes the distance of a moving device: one correction is enough
+            for _ in range(MAX_SHIFTS):
                 down_s, up_s = transfers_s(g, v, begin, work_s)
-                begin += max(0.0, tau[g] - (begin + down_s + work_s + up_s))
-            end = begin + down_s + work_s + up_s
+                end = begin + down_s + work_s + up_s
+                if end >= tau[g] * (1 - ROUNDING):
+                    break
+                begin += tau[g] - end
             still_current = v == g or begin <= tau[v + 1]
-            if still_current and tau[g] <= end < best:
+            if still_current and tau[g] * (1 - ROUNDING) <= end < best:
                 best, version[g], start_s[g] = end, v, begin
         tau[g + 1] = free_s[i] = best
         last_slot[i] = g

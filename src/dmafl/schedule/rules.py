@@ -1,4 +1,4 @@
-"""What makes a schedule executable: rules S0-S8, each with its violation's size, unit and place (SPEC 5).
+"""What makes a schedule executable: rules S0-S8, each with its violation's size, unit and place (docs/schedules.md).
 
 S0 staleness, S1 cover, S2 overlap, S3 causality, S4 window, S5 cpu, S6 energy, S7 ranges, S8 radio.
 """
@@ -214,9 +214,9 @@ def check_cpu(r: Replayed) -> Check:
     """
     s, t, d = r.schedule, r.timeline, r.world.devices
     f_max = d.frequency_max_Hz[s.device]
-    # Intervals are half-open and shortened by the tolerance, so that touching ones do not overlap.
-    end_s = np.maximum(t.compute_start_s, t.upload_start_s - r.slack_s)
-    together = _load_at_start(s.device, t.compute_start_s, end_s, s.frequency_Hz)
+    # Intervals are half-open and shortened by the tolerance, at most by half, so that touching ones do not overlap.
+    end_s = t.upload_start_s - np.minimum(r.slack_s, t.compute_s / 2)
+    together = np.maximum(_load_at_start(s.device, t.compute_start_s, end_s, s.frequency_Hz), s.frequency_Hz)
     excess = np.concatenate([together - f_max, d.frequency_min_Hz[s.device] - s.frequency_Hz])
     n = len(s)
 

@@ -39,7 +39,7 @@ def schedule_tensor(schedule: Schedule, task: int, devices: int, slots: int) -> 
 def tensor_from_receives_and_uploads(R: Binary, U: Binary) -> Binary:
     """X^{g,g'} = R^(g) U^(g') prod_{k=g}^{g'-1} (1 - U^(k)) for g <= g'. Fact 1, corrected.
 
-    Differs from Fact 1, which swaps R and U and starts the product at g+1 (SPEC 12).
+    Differs from Fact 1, which swaps R and U and starts the product at g+1 (docs/equations.md).
     """
     devices, slots = R.shape
     X = np.zeros((devices, slots, slots), dtype=np.uint8)
@@ -61,7 +61,7 @@ def active_rect(schedule: Schedule, timeline: Timeline, time_s: FloatArray) -> B
 def idle_rect(schedule: Schedule, timeline: Timeline, time_s: FloatArray) -> Binary:
     """y^ID(t): 1 while a job's local period idles, downloads or uploads, shape (n, len(t)). Definition 5.
 
-    Differs from Eq. (const:auxiliary_idle), which takes these three for one interval (SPEC 12).
+    Differs from Eq. (auxiliary_idle), which takes these three for one interval (docs/equations.md).
     """
     t = np.asarray(time_s)
     begin, end = (schedule.start_s - timeline.idle_s)[:, None], timeline.end_s[:, None]

@@ -36,7 +36,7 @@ class Timeline:
 
 
 def replay(world: World, schedule: Schedule) -> Timeline:
-    """The timeline that follows from the jobs and the physics alone. Eq. (const:local_period_time)."""
+    """The timeline that follows from the jobs and the physics alone. Eq. (local_period_time)."""
     i, j = schedule.device, schedule.task
     work = (i, j, schedule.steps, schedule.batch, schedule.frequency_Hz)
     download_s = world.download_s(i, j, schedule.version, schedule.start_s)
@@ -58,7 +58,7 @@ def replay(world: World, schedule: Schedule) -> Timeline:
         uplink_J=world.upload_J(i, upload_s),
         compute_J=world.compute_J(*work),
         downlink_J=world.download_J(i, download_s),
-        samples=world.samples(i, j, schedule.version, compute_start_s, computed_s),
+        samples=world.samples(j, world.stream_share(i, j, schedule.version, compute_start_s, computed_s)),
     )
 
 

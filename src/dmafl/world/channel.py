@@ -67,17 +67,19 @@ class Rayleigh:
     ) -> FloatArray:
         """Power gain |h|² of each transfer."""
         u2 = -np.log(uniform(self.seed, f"channel.{direction}", index, device, task))
-        return np.asarray(self._path_gain(distance_m) * u2)
+        return np.asarray(self.path_gain(distance_m) * u2)
 
     def mean_rate_bit_s(
         self, direction: Direction, device: IntArray, task: IntArray, distance_m: FloatArray, link: Link
     ) -> FloatArray:
         """Mean rate over the fading, in closed form."""
-        return mean_rayleigh_rate_bit_s(
-            self._path_gain(distance_m), link.power_W, link.bandwidth_Hz, link.noise_W_Hz
+        path_gain = self.path_gain(distance_m)
+        return np.asarray(
+            mean_rayleigh_rate_bit_s(path_gain, link.power_W, link.bandwidth_Hz, link.noise_W_Hz)
         )
 
-    def _path_gain(self, distance_m: FloatArray) -> FloatArray:
+    def path_gain(self, distance_m: FloatArray) -> FloatArray:
+        """Gain without fading at each distance."""
         return linear(path_loss_dB(distance_m, self.path_loss_at_1m_dB, self.path_loss_exponent))
 
 
@@ -99,7 +101,7 @@ class FixedGains:
     ) -> FloatArray:
         """The rate itself."""
         gain = self.gain(direction, device, task, device, distance_m)
-        return rate_bit_s(gain, link.power_W, link.bandwidth_Hz, link.noise_W_Hz)
+        return np.asarray(rate_bit_s(gain, link.power_W, link.bandwidth_Hz, link.noise_W_Hz))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from dmafl.errors import ShownAsIs, bad_input
 from dmafl.files import canonical_json, sha256_of
 from dmafl.physics.computation import compute_J, compute_s
 from dmafl.physics.path_loss import noise_W_per_Hz
+from dmafl.physics.stream import sample_count, streamed_share
 from dmafl.physics.transmission import rate_bit_s, transfer_J, transfer_s
 from dmafl.randomness import FloatArray
 from dmafl.scenario.model import Scenario
@@ -119,25 +120,27 @@ class World:
         if self.knowledge == "mean_rate" and isinstance(self.channel, MeanRateChannel):
             return self.channel.mean_rate_bit_s(direction, device, task, distance_m, link)
         gain = self.channel.gain(direction, device, task, index, distance_m)
-        return rate_bit_s(gain, link.power_W, link.bandwidth_Hz, link.noise_W_Hz)
+        return np.asarray(rate_bit_s(gain, link.power_W, link.bandwidth_Hz, link.noise_W_Hz))
 
     def upload_s(self, device: IntArray, task: IntArray, slot: IntArray, time_s: FloatArray) -> FloatArray:
         """Uplink time T^U of a local model that completes `slot` and is sent from `time_s` on [s]."""
-        return transfer_s(self.payload_bit[task], self.rate_bit_s("uplink", device, task, slot, time_s))
+        rate = self.rate_bit_s("uplink", device, task, slot, time_s)
+        return np.asarray(transfer_s(self.payload_bit[task], rate))
 
     def download_s(
         self, device: IntArray, task: IntArray, version: IntArray, time_s: FloatArray
     ) -> FloatArray:
         """Downlink time T^D of global model `version` sent from `time_s` on [s]."""
-        return transfer_s(self.payload_bit[task], self.rate_bit_s("downlink", device, task, version, time_s))
+        rate = self.rate_bit_s("downlink", device, task, version, time_s)
+        return np.asarray(transfer_s(self.payload_bit[task], rate))
 
     def upload_J(self, device: IntArray, upload_s: FloatArray) -> FloatArray:
         """Uplink energy E^U of a device [J]."""
-        return transfer_J(self.devices.uplink_power_W[device], upload_s)
+        return np.asarray(transfer_J(self.devices.uplink_power_W[device], upload_s))
 
     def download_J(self, device: IntArray, download_s: FloatArray) -> FloatArray:
         """Downlink energy E^D of the base station [J]."""
-        return transfer_J(self.devices.downlink_power_W[device], download_s)
+        return np.asarray(transfer_J(self.devices.downlink_power_W[device], download_s))
 
     # -- computation and data -------------------------------------------------------------------------
 
@@ -145,34 +148,40 @@ class World:
         self, device: IntArray, task: IntArray, steps: ArrayLike, batch: ArrayLike, frequency_Hz: ArrayLike
     ) -> FloatArray:
         """Computation time T^C [s]."""
-        return compute_s(self.devices.cycles_per_sample[device, task], steps, batch, frequency_Hz)
+        c = self.devices.cycles_per_sample[device, task]
+        return np.asarray(compute_s(c, np.asarray(steps), np.asarray(batch), np.asarray(frequency_Hz)))
 
     def compute_J(
         self, device: IntArray, task: IntArray, steps: ArrayLike, batch: ArrayLike, frequency_Hz: ArrayLike
     ) -> FloatArray:
         """Computation energy E^C [J]."""
         c, xi = self.devices.cycles_per_sample[device, task], self.devices.capacitance_Js2[device]
-        return compute_J(c, steps, batch, frequency_Hz, xi)
+        return np.asarray(compute_J(c, np.asarray(steps), np.asarray(batch), np.asarray(frequency_Hz), xi))
 
-    def samples(
+    def stream_share(
         self, device: IntArray, task: IntArray, version: IntArray, time_s: FloatArray, computed_s: FloatArray
-    ) -> IntArray:
-        """Samples D that a device has of a task at `time_s`, after `computed_s` seconds of computing it.
+    ) -> FloatArray:
+        """How far a device's data stream of a task has come, 0 at time 0 and 1 at the end of the window.
 
-        Growth is linear from D(0) to D at the end of the window, slower or faster while computing (SPEC 4);
-        by aggregation, the version received takes the place of time.
+        Time while computing the task, `computed_s` so far, counts with active_rate, the rest with idle_rate; by
+        aggregation, the version received takes the place of time.
         """
+        drifts = [t.drift for t in self.scenario.tasks.values()]
+        idle_rate = np.asarray([drift.idle_rate for drift in drifts])[task]
+        active_rate = np.asarray([drift.active_rate for drift in drifts])[task]
+        by_slot = np.asarray([drift.per_aggregation for drift in drifts])[task]
+        in_time = streamed_share(
+            time_s, computed_s, self.devices.window_s[device, task], idle_rate, active_rate
+        )
+        in_slots = version / np.maximum(1, self.slots[task] - 1)
+        return np.asarray(np.clip(np.where(by_slot, in_slots, in_time), 0.0, 1.0))
+
+    def samples(self, task: IntArray, share: FloatArray) -> IntArray:
+        """Samples D that a device has of a task when its stream has come to `share`: linear growth, or constant."""
         tasks = list(self.scenario.tasks.values())
         start = np.asarray([t.samples_at_start for t in tasks])[task]
-        end = np.asarray([t.samples for t in tasks])[task]
-        idle_rate = np.asarray([t.drift.idle_rate for t in tasks])[task]
-        active_rate = np.asarray([t.drift.active_rate for t in tasks])[task]
-        by_slot = np.asarray([t.drift.per_aggregation for t in tasks])[task]
-        streamed_s = idle_rate * (time_s - computed_s) + active_rate * computed_s
-        in_time = streamed_s / self.devices.window_s[device, task]
-        in_slots = version / np.maximum(1, self.slots[task] - 1)
-        share = np.clip(np.where(by_slot, in_slots, in_time), 0.0, 1.0)
-        return np.asarray(np.floor(start + (end - start) * share + 1e-9), dtype=np.int64)
+        end = np.asarray([t.samples if t.drift.kind == "growth" else t.samples_at_start for t in tasks])[task]
+        return np.asarray(sample_count(start, end, share), dtype=np.int64)
 
     # -- as a file ------------------------------------------------------------------------------------
 

@@ -1,0 +1,340 @@
+"""Carry out a run: all its units, side by side, saved as they go."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any, Protocol
+
+from dmafl.errors import BadInput, ShownAsIs, bad_input
+from dmafl.learning import saving
+from dmafl.plan.plan import Plan
+from dmafl.run.folder import SCHEMA, RunFolder
+from dmafl.scenario.model import Scenario
+from dmafl.scenario.toml import from_plain
+from dmafl.schemes.registry import BASELINES, check_name
+from dmafl.server.messages import Result
+from dmafl.simulation.laboratory import Material
+from dmafl.simulation.unit import Unit
+from dmafl.simulation.workers import Laboratories, Workers, open_workers, wait_for_one
+from dmafl.version import __version__
+from dmafl.world.world import World
+
+CHECKPOINT_EVERY_S = 20.0
+
+
+class Interrupted(KeyboardInterrupt):
+    """The run was stopped and its state saved."""
+
+
+class Watcher(Protocol):
+    """Sees how a run goes; draws bars, or does nothing."""
+
+    def units(self, names: Sequence[str]) -> None:
+        """These are the units of the run."""
+        ...
+
+    def step(self, unit: Unit) -> None:
+        """An event of `unit` was handled."""
+        ...
+
+    def finished(self, name: str, status: str) -> None:
+        """A unit has ended."""
+        ...
+
+
+class Silent:
+    """A watcher that says nothing."""
+
+    def units(self, names: Sequence[str]) -> None:
+        """Nothing."""
+
+    def step(self, unit: Unit) -> None:
+        """Nothing."""
+
+    def finished(self, name: str, status: str) -> None:
+        """Nothing."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a run is carried out; none of it changes its results."""
+
+    workers: int = 1
+    checkpoint_every_s: float = CHECKPOINT_EVERY_S
+    watcher: Watcher = field(default_factory=Silent)
+    keep_parts: bool = False
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be run: a scenario, schemes and seeds; a plan for `scheduled`."""
+
+    scenario: Scenario
+    schemes: tuple[str, ...]
+    seeds: tuple[int, ...]
+    plan: Plan | None = None
+    material: Material = field(default_factory=Material)
+
+    def __post_init__(self) -> None:
+        for name in self.schemes:
+            check_name(name)
+            if name not in BASELINES and self.plan is None:
+                raise bad_input(
+                    "plan", f"must be given for scheme {name!r}", ShownAsIs("none"), "Use --plan plan.json."
+                )
+        if self.plan is not None and self.seeds != (self.plan.world.scenario.seed,):
+            raise bad_input(
+                "seeds",
+                f"must be {self.plan.world.scenario.seed}, the seed of the plan",
+                list(self.seeds),
+                "A plan is for one world: leave out --seeds.",
+            )
+        if not self.schemes or not self.seeds:
+            raise bad_input(
+                "schemes", "must be at least one, with at least one seed", ShownAsIs("none"), "Name a scheme."
+            )
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the units, in the order of the files."""
+        return [f"{scheme}-s{seed}" for scheme in self.schemes for seed in self.seeds]
+
+    def world(self, seed: int) -> World:
+        """The world of `seed`: the plan's, or drawn from the scenario."""
+        if self.plan is not None:
+            return self.plan.world
+        return World.resolve(self.scenario.model_copy(update={"seed": seed}).in_folder(self.scenario.folder))
+
+
+def execute(request: Request, folder: RunFolder, settings: Settings, resume: bool = False) -> None:
+    """Run all units of `request` into `folder`. Ctrl-C and SIGTERM save the state and raise `Interrupted`."""
+    laboratories = Laboratories(request.scenario, request.material)
+    manifest = _manifest(request, laboratories)
+    if resume:
+        manifest = _continued(folder, manifest)
+        if manifest["status"] == "finished":
+            return
+    else:
+        folder.create()
+    folder.write_manifest(manifest)
+    failures: list[BadInput] = []
+    with (
+        open_workers(settings.workers, laboratories, request.scenario, request.material) as workers,
+        _stop_asked() as asked,
+    ):
+        settings.watcher.units(request.names)
+        _side_by_side(request, folder, settings, manifest, laboratories, workers, asked, failures)
+    folder.compact([name for name in request.names if manifest["units"][name]["status"] != "waiting"])
+    manifest["status"] = "finished" if not failures else "failed"
+    folder.write_manifest(manifest)
+    if not failures and not settings.keep_parts:
+        folder.clear_parts()
+    if failures:
+        raise failures[0]
+
+
+def _side_by_side(
+    request: Request,
+    folder: RunFolder,
+    settings: Settings,
+    manifest: dict[str, Any],
+    laboratories: Laboratories,
+    workers: Workers,
+    asked: Callable[[], bool],
+    failures: list[BadInput],
+) -> None:
+    """Let as many units go on at once as there are workers; each waits for its own results only."""
+    waiting = [name for name in request.names if manifest["units"][name]["status"] == "waiting"]
+    for name in request.names:
+        if name not in waiting:
+            settings.watcher.finished(name, manifest["units"][name]["status"])
+    active: list[_Active] = []
+    while waiting or active:
+        while waiting and len(active) < settings.workers:
+            active.append(_Active.start(waiting.pop(0), request, folder, laboratories, workers))
+        blocked = []
+        for one in list(active):
+            try:
+                state = one.advance(settings, asked)
+            except BadInput as error:
+                failures.append(error)
+                one.abandon(folder)
+                state = f"failed: {error.problems[0]}"
+            if isinstance(state, str):
+                active.remove(one)
+                manifest["units"][one.unit.name] |= {"status": state, **one.unit.outcome()}
+                folder.write_manifest(manifest)
+                settings.watcher.finished(one.unit.name, state)
+            elif state is not None:
+                blocked.append(state)
+        if asked():
+            for one in active:
+                one.save(folder)
+            raise Interrupted
+        if active and len(blocked) == len(active):
+            wait_for_one(blocked)
+
+
+class _Active:
+    """A unit under way."""
+
+    def __init__(self, unit: Unit, folder: RunFolder, parts: int) -> None:
+        self.unit, self.folder, self.parts = unit, folder, parts
+        self.steps: Iterator[Result | None] = unit.run()
+        self.pending: Result | None = None
+        self.saved_at = time.monotonic()
+
+    @classmethod
+    def start(
+        cls, name: str, request: Request, folder: RunFolder, laboratories: Laboratories, workers: Workers
+    ) -> _Active:
+        """Begin a unit, or go on with it where it was last saved."""
+        scheme, _, seed = name.rpartition("-s")
+        world = request.world(int(seed))
+        schedule = request.plan.schedule if request.plan is not None and scheme not in BASELINES else None
+        unit = Unit(scheme, world, laboratories.of(int(seed)), workers, schedule)
+        saved = folder.read_checkpoint(name)
+        if saved is None:
+            return cls(unit, folder, 0)
+        plain, arrays = saved
+        unit.restore(plain["unit"], arrays)
+        return cls(unit, folder, plain["parts"])
+
+    def advance(self, settings: Settings, asked: Callable[[], bool]) -> Result | str | None:
+        """Handle events until a result is missing (it), the unit is done (text), or it is time to stop (None)."""
+        if self.pending is not None and not self.pending.done():
+            return self.pending
+        for pending in self.steps:
+            self.pending = pending
+            if pending is not None:
+                return pending
+            settings.watcher.step(self.unit)
+            if asked():
+                return None
+            if time.monotonic() - self.saved_at >= settings.checkpoint_every_s:
+                self.save(self.folder)
+        self.save(self.folder)
+        self._save_models()
+        return "finished"
+
+    def save(self, folder: RunFolder) -> None:
+        """Write the rows so far, then the state that goes with them."""
+        folder.write_parts(self.unit.name, self.parts, self.unit.records.take_rows())
+        self.parts += 1
+        plain, arrays = self.unit.state()
+        folder.write_checkpoint(self.unit.name, {"unit": plain, "parts": self.parts}, arrays)
+        self.saved_at = time.monotonic()
+
+    def abandon(self, folder: RunFolder) -> None:
+        """Keep the rows of a unit that cannot go on."""
+        records = self.unit.records
+        records.drop_failed_tests()
+        folder.write_parts(self.unit.name, self.parts, records.take_rows())
+
+    def _save_models(self) -> None:
+        for task, (version, model) in self.unit.records.models.items():
+            name = self.unit.world.task_names[task]
+            saving.save(
+                self.folder.path / "models" / f"{self.unit.name}-{name}.safetensors",
+                model,
+                self.unit.layouts[task],
+                {
+                    "task": name,
+                    "architecture": self.unit.world.scenario.tasks[name].model,
+                    "scheme": self.unit.scheme,
+                    "seed": self.unit.seed,
+                    "aggregation": version,
+                },
+            )
+
+
+def _manifest(request: Request, laboratories: Laboratories) -> dict[str, Any]:
+    from importlib.metadata import version
+
+    data = {
+        name: {
+            "dataset": bench.data.name,
+            "source": bench.data.source,
+            "sha256": bench.data.sha256,
+            "stand_in": bench.data.stand_in,
+        }
+        for name, bench in zip(request.scenario.tasks, laboratories.of(request.seeds[0]).tasks, strict=True)
+    }
+    return {
+        "schema": SCHEMA,
+        "status": "running",
+        "scenario": request.scenario.plain(),
+        "worlds": {str(seed): request.world(seed).plain() for seed in request.seeds},
+        "schemes": list(request.schemes),
+        "seeds": list(request.seeds),
+        "versions": {"dmafl": __version__, "torch": version("torch"), "numpy": version("numpy")},
+        "data": data,
+        "plan_sha256": request.plan.world.sha256 if request.plan is not None else None,
+        "units": {name: {"status": "waiting"} for name in request.names},
+    }
+
+
+def _continued(folder: RunFolder, wanted: dict[str, Any]) -> dict[str, Any]:
+    """The manifest of the run to go on with, if it is the same run on the same data."""
+    manifest = folder.read_manifest()
+    if from_plain(manifest["scenario"]) != from_plain(wanted["scenario"]):
+        raise bad_input(
+            str(folder.path),
+            "must be a run of this scenario",
+            ShownAsIs("another scenario"),
+            "Give the scenario the run was started with, or another folder.",
+        )
+    for key in ("schemes", "seeds", "plan_sha256"):
+        if manifest[key] != wanted[key]:
+            raise bad_input(
+                f"{folder.path}: {key}",
+                f"must be those of the run, {manifest[key]}",
+                wanted[key],
+                "Resume with the same arguments, or use another folder.",
+            )
+    for task, data in wanted["data"].items():
+        before = manifest["data"][task]["sha256"]
+        if data["sha256"] != before:
+            raise bad_input(
+                f"data of task {task}",
+                "must not change between checkpoint and resume",
+                ShownAsIs(f"sha256 {data['sha256'][:12]} instead of {before[:12]}"),
+                f"Put the old {data['dataset']} back, or run again from the start.",
+            )
+    for unit in manifest["units"].values():
+        if not str(unit["status"]).startswith("finished"):
+            unit["status"] = "waiting"
+    return manifest
+
+
+@contextmanager
+def _stop_asked() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C or SIGTERM has come; the first is noted, a second Ctrl-C stops at once."""
+    seen: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if seen and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        seen.append(number)
+
+    try:
+        before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    except ValueError:  # not the main thread: signals are somebody else's
+        yield lambda: False
+        return
+    try:
+        yield lambda: bool(seen)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def default_output(scenario: Scenario) -> Path:
+    """Where a run goes if nobody says."""
+    return Path("runs") / scenario.name

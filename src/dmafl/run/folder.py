@@ -1,0 +1,150 @@
+"""The folder of a run: manifest, part files and checkpoints while it goes, Parquet and models when it is done."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from dmafl.errors import ShownAsIs, bad_input
+from dmafl.files import read_bytes, read_json, replacing, write_bytes, write_json
+from dmafl.simulation.records import METRICS, PERIODS
+
+SCHEMA = 1
+TABLES = {"metrics": METRICS, "periods": PERIODS}
+
+
+class RunFolder:
+    """A run's files. Every file appears whole or not at all."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def manifest_path(self) -> Path:
+        """What the run is, and how far it has come."""
+        return self.path / "manifest.json"
+
+    def exists(self) -> bool:
+        """Whether there is a run in the folder."""
+        return self.manifest_path.exists()
+
+    def create(self) -> None:
+        """Make the folder; refuses one that holds something else."""
+        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            raise bad_input(
+                str(self.path),
+                "must be a new or empty folder",
+                ShownAsIs("a run" if self.exists() else "something else"),
+                "Use --resume to go on with a run, or name another folder.",
+            )
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def write_manifest(self, manifest: dict[str, Any]) -> None:
+        """Save the manifest."""
+        write_json(self.manifest_path, manifest)
+
+    def read_manifest(self) -> dict[str, Any]:
+        """The manifest of a run in this folder."""
+        if not self.path.is_dir():
+            raise bad_input(
+                str(self.path), "must be the folder of a run", ShownAsIs("no such folder"), "Check the path."
+            )
+        manifest = read_json(self.manifest_path, "run manifest")
+        if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
+            found = manifest.get("schema") if isinstance(manifest, dict) else None
+            raise bad_input(
+                f"{self.manifest_path}: schema",
+                f"must be {SCHEMA}, the version of runs this dmafl reads",
+                found,
+                "Use the dmafl that wrote the run, or run again.",
+            )
+        return manifest
+
+    # -- while it goes --------------------------------------------------------------------------------
+
+    def write_parts(self, unit: str, number: int, tables: tuple[pa.Table, pa.Table]) -> None:
+        """Save the rows since the last part."""
+        for name, table in zip(TABLES, tables, strict=True):
+            path = self._part(unit, name, number)
+            with replacing(path) as part:
+                pq.write_table(table, part)
+
+    def write_checkpoint(self, unit: str, plain: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Save a unit's state: arrays first, then the state that names them, then the old arrays go."""
+        folder = self._checkpoint(unit)
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)  # type: ignore[arg-type]
+        name = f"arrays-{plain['parts']:06d}.npz"
+        write_bytes(folder / name, buffer.getvalue())
+        write_bytes(folder / "state.json", json.dumps({**plain, "arrays": name}, allow_nan=False).encode())
+        for old in folder.glob("arrays-*.npz"):
+            if old.name != name:
+                old.unlink()
+
+    def read_checkpoint(self, unit: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
+        """The state of a unit when it was last saved; parts written after that are removed."""
+        folder = self._checkpoint(unit)
+        state = folder / "state.json"
+        parts = 0
+        found = None
+        if state.exists():
+            plain = read_json(state, "checkpoint")
+            content = read_bytes(folder / plain["arrays"], "checkpoint")
+            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+                found = plain, {name: arrays[name] for name in arrays.files}
+            parts = plain["parts"]
+        for name in TABLES:
+            for path in (self.path / "parts" / unit).glob(f"{name}-*.parquet"):
+                if int(path.stem.rpartition("-")[2]) >= parts:
+                    path.unlink()
+        return found
+
+    # -- when it is done ------------------------------------------------------------------------------
+
+    def compact(self, units: list[str]) -> None:
+        """Put the parts of all units together, in their order."""
+        for name, schema in TABLES.items():
+            tables = [
+                pq.read_table(path, schema=schema)
+                for unit in units
+                for path in sorted((self.path / "parts" / unit).glob(f"{name}-*.parquet"))
+            ]
+            whole = pa.concat_tables(tables) if tables else schema.empty_table()
+            with replacing(self.path / f"{name}.parquet") as part:
+                pq.write_table(whole, part, compression="zstd")
+
+    def clear_parts(self) -> None:
+        """Remove what is only needed while the run goes."""
+        shutil.rmtree(self.path / "parts", ignore_errors=True)
+        shutil.rmtree(self.path / "checkpoint", ignore_errors=True)
+
+    def read_table(self, name: str) -> pa.Table:
+        """`metrics` or `periods`, complete or as far as they are written."""
+        path = self.path / f"{name}.parquet"
+        try:
+            if path.exists():
+                return pq.read_table(pa.BufferReader(read_bytes(path, "run")), schema=TABLES[name])
+            parts = sorted((self.path / "parts").glob(f"*/{name}-*.parquet"))
+            tables = [pq.read_table(part, schema=TABLES[name]) for part in parts]
+            return pa.concat_tables(tables) if tables else TABLES[name].empty_table()
+        except (pa.ArrowException, ValueError) as error:
+            raise bad_input(
+                str(path),
+                f"must be the {name} of a run",
+                ShownAsIs((str(error).splitlines() or ["unreadable"])[0][:150]),
+                "The file is damaged or not ours: run again.",
+            ) from None
+
+    def _part(self, unit: str, name: str, number: int) -> Path:
+        return self.path / "parts" / unit / f"{name}-{number:06d}.parquet"
+
+    def _checkpoint(self, unit: str) -> Path:
+        return self.path / "checkpoint" / unit

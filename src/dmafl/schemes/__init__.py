@@ -1,0 +1,1 @@
+"""The schemes of the comparison: each a short file, all peers behind one interface."""

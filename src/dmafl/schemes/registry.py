@@ -1,0 +1,36 @@
+"""Schemes by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+
+from dmafl.errors import bad_input
+from dmafl.schemes.fedasync import fedasync
+from dmafl.schemes.fedavg import fedavg_full, fedavg_partial
+from dmafl.schemes.fedbuff import fedbuff
+from dmafl.server.policy import Policy
+from dmafl.world.world import World
+
+BASELINES: dict[str, Callable[[World], list[Policy]]] = {
+    "fedasync": fedasync,
+    "fedavg-full": fedavg_full,
+    "fedavg-partial": fedavg_partial,
+    "fedbuff": fedbuff,
+}
+"""Schemes that need no plan."""
+PLANNED = ("scheduled",)
+"""Schemes that carry out a plan."""
+
+
+def check_name(name: str) -> None:
+    """Refuse a scheme that there is not, and suggest the nearest."""
+    known = (*BASELINES, *PLANNED)
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        raise bad_input(
+            "scheme",
+            "must be one of " + ", ".join(known),
+            name,
+            f"Did you mean {near[0]!r}?" if near else "Choose one of these, or all.",
+        )

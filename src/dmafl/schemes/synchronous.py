@@ -1,0 +1,55 @@
+"""Who trains next in schemes with rounds: the devices whose models went into the last average."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dmafl.schemes.draws import Drawn
+from dmafl.server.aggregators import Average
+from dmafl.server.messages import Dispatch, Plain
+from dmafl.world.world import World
+
+
+class Rounds:
+    """All devices start together; the first `arrivals` make a round and restart, the others go on and count later."""
+
+    def __init__(self, world: World, task: int, drawn: Drawn, arrivals: int) -> None:
+        self.aggregator = Average(arrivals)
+        self._task, self._drawn, self._arrivals = task, drawn, arrivals
+        self._devices = world.device_count
+        self._arrived: list[int] = []
+        self._gone: set[int] = set()
+
+    def begin(self) -> Sequence[Dispatch]:
+        """Everybody."""
+        return [self._drawn.order(device, self._task, 0.0) for device in range(self._devices)]
+
+    def free(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:
+        """Nobody until the round is complete; then those who made it."""
+        if device is not None:
+            self._arrived.append(device)
+        if not aggregated:
+            return []
+        restart, self._arrived = self._arrived, []
+        return [self._drawn.order(one, self._task, now) for one in restart if one not in self._gone]
+
+    def lost(self, device: int, now: float) -> Sequence[Dispatch]:
+        """Rounds are of those that are left; the current one cannot wait for more than can come."""
+        self._gone.add(device)
+        self.aggregator.expect(max(1, min(self._arrivals, self._devices - len(self._gone))))
+        return []
+
+    def joined(self, device: int, now: float) -> Sequence[Dispatch]:
+        """The device takes part from now on."""
+        self._gone.discard(device)
+        self.aggregator.expect(min(self._arrivals, self._devices - len(self._gone)))
+        return [self._drawn.order(device, self._task, now)]
+
+    def state(self) -> Plain:
+        """What a checkpoint needs."""
+        return {"arrived": self._arrived, "gone": sorted(self._gone), "expected": self.aggregator.size}
+
+    def restore(self, state: Plain) -> None:
+        """Go on from `state`."""
+        self._arrived, self._gone = list(state["arrived"]), set(state["gone"])
+        self.aggregator.expect(state["expected"])

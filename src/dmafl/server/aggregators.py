@@ -1,0 +1,133 @@
+"""What a server does with a local model when it arrives: mix it in, average some, or fill a buffer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmafl.learning.aggregation import StalenessFactor, mix, mix_weight
+from dmafl.learning.arrays import Vector
+
+
+class Aggregator(Protocol):
+    """Takes local models in, one at a time, and says when there is a new global model."""
+
+    def add(
+        self, current: Vector, local: Vector, received: Vector, staleness: int, slot: int
+    ) -> tuple[Vector | None, float]:
+        """The new global model, or None while it waits for more; and the weight that `local` has in it."""
+        ...
+
+    def settle(self, current: Vector) -> Vector | None:
+        """The new global model, if all that it still waits for is there (devices may have dropped out)."""
+        ...
+
+    def state(self) -> tuple[int, NDArray[np.float64] | None]:
+        """How many models wait, and their sum; for a checkpoint."""
+        ...
+
+    def restore(self, count: int, total: NDArray[np.float64] | None) -> None:
+        """Go on from `state`."""
+        ...
+
+
+@dataclass
+class MixAtOnce:
+    """w <- (1 - alpha_s) w + alpha_s w_local with every arrival. Eq. (global_aggregation_rule)."""
+
+    alpha: float
+    phi: StalenessFactor
+    mix_decay: float | None = None
+
+    def add(
+        self, current: Vector, local: Vector, received: Vector, staleness: int, slot: int
+    ) -> tuple[Vector | None, float]:
+        """The mixed model, at once."""
+        weight = float(mix_weight(self.alpha, self.phi, staleness, slot, self.mix_decay))
+        return mix(current, local, weight), weight
+
+    def settle(self, current: Vector) -> Vector | None:
+        """Nothing waits."""
+        return None
+
+    def state(self) -> tuple[int, NDArray[np.float64] | None]:
+        """Nothing waits."""
+        return 0, None
+
+    def restore(self, count: int, total: NDArray[np.float64] | None) -> None:
+        """Nothing to restore."""
+
+
+@dataclass
+class _Waiting:
+    """Adds up models until there are `size` of them."""
+
+    size: int
+    count: int = field(default=0, init=False)
+    total: NDArray[np.float64] | None = field(default=None, init=False)
+
+    def take(self, part: NDArray[np.float64]) -> None:
+        """Add `part`."""
+        self.total = part if self.total is None else self.total + part
+        self.count += 1
+
+    def mean(self) -> NDArray[np.float64] | None:
+        """The mean of all parts if they are complete; then it begins anew."""
+        if self.total is None or self.count < self.size:
+            return None
+        mean = self.total / self.count
+        self.count, self.total = 0, None
+        return mean
+
+    def state(self) -> tuple[int, NDArray[np.float64] | None]:
+        """How many models wait, and their sum."""
+        return self.count, self.total
+
+    def restore(self, count: int, total: NDArray[np.float64] | None) -> None:
+        """Go on from `state`."""
+        self.count, self.total = count, total
+
+
+@dataclass
+class Average(_Waiting):
+    """The mean of `size` local models replaces the global one: FedAvg among devices with equally many samples."""
+
+    def add(
+        self, current: Vector, local: Vector, received: Vector, staleness: int, slot: int
+    ) -> tuple[Vector | None, float]:
+        """The mean, with the last of the models that it waits for."""
+        self.take(local.astype(np.float64))
+        return self.settle(current), 1.0 / self.size
+
+    def settle(self, current: Vector) -> Vector | None:
+        """The mean, if all are there."""
+        mean = self.mean()
+        return None if mean is None else mean.astype(current.dtype)
+
+    def expect(self, size: int) -> None:
+        """Wait for `size` models from now on (devices have dropped out)."""
+        self.size = size
+
+
+@dataclass
+class Buffer(_Waiting):
+    """After `size` arrivals w += server_lr * mean(phi(s) (w_local - w_received)): FedBuff."""
+
+    phi: StalenessFactor
+    server_lr: float
+
+    def add(
+        self, current: Vector, local: Vector, received: Vector, staleness: int, slot: int
+    ) -> tuple[Vector | None, float]:
+        """The stepped model, with the arrival that fills the buffer."""
+        weight = float(self.phi(staleness))
+        self.take(weight * (local.astype(np.float64) - received))
+        return self.settle(current), self.server_lr * weight / self.size
+
+    def settle(self, current: Vector) -> Vector | None:
+        """The stepped model, if the buffer is full."""
+        mean = self.mean()
+        return None if mean is None else (current + self.server_lr * mean).astype(current.dtype)

@@ -1,0 +1,252 @@
+"""The server core: on an update aggregate at once, on a free device ask the policy, on a failure re-dispatch."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmafl.learning.arrays import Vector
+from dmafl.server.messages import (
+    Arrived,
+    Dispatch,
+    Failed,
+    Job,
+    Joined,
+    Left,
+    Plain,
+    Result,
+    Transport,
+    Wake,
+)
+from dmafl.server.policy import Policy
+from dmafl.server.versions import Versions
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A local model as the server took it: what a period's record adds to its timeline."""
+
+    job: Job
+    slot: int
+    staleness: int
+    weight: float
+    aggregated: bool
+
+
+class Recorder(Protocol):
+    """Notes what happens; never decides anything."""
+
+    def taken(self, taken: Taken, now: float) -> None:
+        """A local model was taken."""
+        ...
+
+    def made(self, task: int, version: int, model: Vector, now: float) -> None:
+        """A global model was made (version 0: the first one)."""
+        ...
+
+    def lost(self, task: int, device: int, reason: str, now: float) -> None:
+        """A device will not be asked again for the task."""
+        ...
+
+
+class Server:
+    """J asynchronous streams of global models, fed by one transport."""
+
+    def __init__(
+        self,
+        first: Sequence[Vector],
+        slots: Sequence[int],
+        policies: Sequence[Policy],
+        transport: Transport,
+        recorder: Recorder,
+    ) -> None:
+        self.slots = list(slots)
+        self.policies = list(policies)
+        self.transport = transport
+        self.recorder = recorder
+        self.versions = [Versions(model) for model in first]
+        self.numbers: dict[tuple[int, int], int] = {}
+        self.jobs = 0
+        self.waiting: list[list[Dispatch]] = [[] for _ in first]
+        self.in_flight = [0] * len(self.slots)
+        self.begun = False
+
+    def run(self) -> Iterator[Result | None]:
+        """Serve until every task has its slots or nothing can go on.
+
+        Yields a result that is not there yet, to be asked again when it is, and None after each event, when the
+        state is whole and may be saved.
+        """
+        if not self.begun:
+            self.begun = True
+            for task, policy in enumerate(self.policies):
+                self.recorder.made(task, 0, self.versions[task].current, self.transport.now)
+                self._order(task, policy.begin())
+        while True:
+            event = self.transport.next_event()
+            match event:
+                case None:
+                    if not self._release_one():
+                        return
+                case Wake(dispatch):
+                    self._start(dispatch)
+                case Arrived(job, result):
+                    while not result.done():
+                        yield result
+                    self._take(job, result.result())
+                case Failed(job, reason):
+                    task = job.dispatch.task
+                    self.in_flight[task] -= 1
+                    self.versions[task].give_back(job.version)
+                    self._lose(task, job.dispatch.device, reason)
+                case Left(device):
+                    for task in range(len(self.policies)):
+                        self._lose(task, device, "left")
+                case Joined(device):
+                    for task, policy in enumerate(self.policies):
+                        self._order(task, policy.joined(device, self.transport.now))
+            yield None
+
+    def done(self, task: int) -> bool:
+        """Whether the task has all its slots."""
+        return self.versions[task].number >= self.slots[task]
+
+    def _order(self, task: int, dispatches: Sequence[Dispatch]) -> None:
+        """Hand orders to the transport; a device that cannot take one is lost, and the policy asked again."""
+        queue, lost = deque(dispatches), False
+        while queue and not self.done(task):
+            dispatch = queue.popleft()
+            reason = self.transport.refusal(dispatch, self.versions[task].number)
+            if reason:
+                self.recorder.lost(task, dispatch.device, reason, self.transport.now)
+                queue.extend(self.policies[task].lost(dispatch.device, self.transport.now))
+                lost = True
+            else:
+                self.transport.wake(dispatch)
+        if lost:
+            self._settle(task)
+
+    def _start(self, dispatch: Dispatch) -> None:
+        task = dispatch.task
+        if self.done(task):
+            return
+        versions = self.versions[task]
+        if dispatch.version > versions.number:
+            self.waiting[task].append(
+                dispatch
+            )  # a plan's device waits for the version it is meant to receive
+            return
+        key = (dispatch.device, task)
+        number = self.numbers.get(key, 0)
+        self.numbers[key] = number + 1
+        job = Job(self.jobs, dispatch, versions.number, number)
+        self.jobs += 1
+        self.in_flight[task] += 1
+        self.transport.dispatch(job, versions.borrow())
+
+    def _take(self, job: Job, local: Vector) -> None:
+        task, now = job.dispatch.task, self.transport.now
+        versions, policy = self.versions[task], self.policies[task]
+        slot = versions.number
+        staleness = slot - job.version
+        received = versions.give_back(job.version)
+        model, weight = policy.aggregator.add(versions.current, local, received, staleness, slot)
+        self.in_flight[task] -= 1
+        self.recorder.taken(Taken(job, slot, staleness, weight, model is not None), now)
+        if model is not None:
+            self._make(task, model)
+        if not self.done(task):
+            self._order(task, policy.free(job.dispatch.device, now, model is not None))
+
+    def _make(self, task: int, model: Vector) -> None:
+        versions = self.versions[task]
+        versions.replace(model)
+        self.transport.aggregated(task, versions.number)
+        self.recorder.made(task, versions.number, model, self.transport.now)
+        if self.done(task):
+            self.transport.finished(task)
+            versions.forget_received()
+            self.waiting[task].clear()
+        else:
+            self._release(task)
+
+    def _lose(self, task: int, device: int, reason: str) -> None:
+        if self.done(task):
+            return
+        policy, now = self.policies[task], self.transport.now
+        self.recorder.lost(task, device, reason, now)
+        self._order(task, policy.lost(device, now))
+        self._settle(task)
+
+    def _settle(self, task: int) -> None:
+        """A round that waited for lost devices only is complete now."""
+        model = self.policies[task].aggregator.settle(self.versions[task].current)
+        if model is not None:
+            self._make(task, model)
+            if not self.done(task):
+                self._order(task, self.policies[task].free(None, self.transport.now, True))
+
+    def _release(self, task: int) -> None:
+        """Start the orders that waited for the version that is now there."""
+        ready = [one for one in self.waiting[task] if one.version <= self.versions[task].number]
+        self.waiting[task] = [one for one in self.waiting[task] if one.version > self.versions[task].number]
+        for dispatch in ready:
+            self._start(dispatch)
+
+    def _release_one(self) -> bool:
+        """When nothing is under way but orders wait for a version that cannot come, start the earliest of them."""
+        for task, waiting in enumerate(self.waiting):
+            if waiting and not self.done(task):
+                first = min(waiting, key=lambda one: (one.version, one.start_s))
+                waiting.remove(first)
+                self._start(Dispatch(**{**asdict(first), "version": 0}))
+                return True
+        return False
+
+    # -- checkpoint -----------------------------------------------------------------------------------
+
+    def state(self) -> tuple[Plain, dict[str, NDArray[Any]]]:
+        """Everything but the transport's own state: plain values, and arrays by name."""
+        arrays: dict[str, NDArray[Any]] = {}
+        plain: Plain = {
+            "jobs": self.jobs,
+            "begun": self.begun,
+            "numbers": [[device, task, number] for (device, task), number in self.numbers.items()],
+            "waiting": [[asdict(one) for one in waiting] for waiting in self.waiting],
+            "in_flight": self.in_flight,
+            "tasks": [],
+        }
+        for task, (versions, policy) in enumerate(zip(self.versions, self.policies, strict=True)):
+            count, total = policy.aggregator.state()
+            if total is not None:
+                arrays[f"total.{task}"] = total
+            arrays |= {f"model.{task}.{number}": model for number, model in versions.kept().items()}
+            plain["tasks"].append(
+                {
+                    "version": versions.number,
+                    "borrowed": sorted(versions.borrowed.items()),
+                    "policy": policy.state(),
+                    "held": count,
+                }
+            )
+        return plain, arrays
+
+    def restore(self, plain: Plain, arrays: dict[str, NDArray[Any]]) -> None:
+        """Go on from `state`."""
+        self.jobs, self.begun, self.in_flight = plain["jobs"], plain["begun"], list(plain["in_flight"])
+        self.numbers = {(device, task): number for device, task, number in plain["numbers"]}
+        self.waiting = [[Dispatch(**one) for one in waiting] for waiting in plain["waiting"]]
+        for task, saved in enumerate(plain["tasks"]):
+            kept = {
+                int(name.split(".")[2]): np.asarray(model, dtype=np.float32)
+                for name, model in arrays.items()
+                if name.startswith(f"model.{task}.")
+            }
+            self.versions[task] = Versions.restored(saved["version"], kept, dict(saved["borrowed"]))
+            self.policies[task].restore(saved["policy"])
+            self.policies[task].aggregator.restore(saved["held"], arrays.get(f"total.{task}"))

@@ -1,0 +1,45 @@
+"""What every scheme is: a policy that says who trains next, and an aggregator for what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from dmafl.server.aggregators import Aggregator
+from dmafl.server.messages import Dispatch, Plain
+
+
+class Policy(Protocol):
+    """One task's scheme. All randomness is keyed, so the state is a few numbers."""
+
+    @property
+    def aggregator(self) -> Aggregator:
+        """Takes the local models in."""
+        ...
+
+    def begin(self) -> Sequence[Dispatch]:
+        """The first orders, at time 0."""
+        ...
+
+    def free(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:
+        """The next orders, now that `device` has uploaded, and the server has `aggregated` or waits.
+
+        None: nobody has, but the server has aggregated because it need not wait for a lost device any more.
+        """
+        ...
+
+    def lost(self, device: int, now: float) -> Sequence[Dispatch]:
+        """The next orders, now that `device` has failed or cannot take its order; it is not asked again."""
+        ...
+
+    def joined(self, device: int, now: float) -> Sequence[Dispatch]:
+        """The next orders, now that `device` is back."""
+        ...
+
+    def state(self) -> Plain:
+        """What a checkpoint needs."""
+        ...
+
+    def restore(self, state: Plain) -> None:
+        """Go on from `state`."""
+        ...

@@ -1,0 +1,1 @@
+"""The simulator: a virtual clock that carries out any scheme with real training."""

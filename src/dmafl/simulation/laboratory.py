@@ -1,0 +1,154 @@
+"""Where training and testing really happen: data, streams and networks of all tasks, for one seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmafl.data import Dataset, find, partition
+from dmafl.drift.streams import Stream, View, make_stream
+from dmafl.learning.arrays import Vector
+from dmafl.learning.evaluation import evaluate, fixed_subset
+from dmafl.learning.inputs import Inputs, channel_statistics, pixels, standardised
+from dmafl.learning.local_sgd import train
+from dmafl.learning.models import Factory, build
+from dmafl.learning.parameters import FlatModel
+from dmafl.randomness import generator
+from dmafl.scenario.model import Scenario, Task
+
+StreamMaker = Callable[[Task, NDArray[np.int64]], Stream]
+"""Makes a user's own stream from the task's settings and the samples dealt to devices, shape (I, D)."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a user brings besides the scenario, by task name; and where data sets are looked for."""
+
+    data_dir: Path | None = None
+    models: Mapping[str, Factory] = field(default_factory=dict)
+    datasets: Mapping[str, Dataset] = field(default_factory=dict)
+    streams: Mapping[str, StreamMaker] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOrder:
+    """All that decides a local model besides the model received."""
+
+    task: int
+    device: int
+    number: int
+    share: float
+    steps: int
+    batch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """Loss and accuracy on test data."""
+
+    loss: float
+    accuracy: float
+    samples: int
+
+
+class Laboratory:
+    """Trains and tests. Its answers depend on (scenario, seed) and the order alone, in whatever process it is."""
+
+    def __init__(self, scenario: Scenario, material: Material) -> None:
+        self.scenario = scenario
+        self.tasks = [_Bench(scenario, number, name, material) for number, name in enumerate(scenario.tasks)]
+
+    def first_model(self, task: int) -> Vector:
+        """Global model 0."""
+        return self.tasks[task].model.values()
+
+    def train(self, order: TrainingOrder, received: Vector) -> Vector:
+        """The local model of `order`."""
+        return self.tasks[order.task].train(order, received)
+
+    def test(self, task: int, parameters: Vector, share: float, everything: bool) -> Tested:
+        """Loss and accuracy of a global model on the fixed subset, or on everything."""
+        return self.tasks[task].test(parameters, share, everything)
+
+
+class _Bench:
+    """One task of the laboratory."""
+
+    def __init__(self, scenario: Scenario, number: int, name: str, material: Material) -> None:
+        self.settings = scenario.tasks[name]
+        self.seed, self.number = scenario.seed, number
+        own = material.datasets.get(name)
+        self.data = own if own is not None else find(self.settings.dataset, data_dir=material.data_dir)
+        split = partition(
+            self.data.y_train,
+            scenario.fleet.devices,
+            self.settings.samples,
+            self.settings.partition,
+            seed=scenario.seed,
+            labels_per_device=self.settings.labels_per_device,
+            concentration=self.settings.concentration,
+            task=number,
+        )
+        factory: Any = material.models.get(name, self.settings.model)
+        self.model = FlatModel(build(factory, scenario.seed, number))
+        self.train_inputs, self.test_inputs = _inputs(self.data, self.settings.model)
+        maker = material.streams.get(name)
+        self.stream: Stream = (
+            maker(self.settings, split.indices)
+            if maker is not None
+            else make_stream(
+                self.settings,
+                split.indices,
+                width_px=self.data.shape[1],
+                classes=self.data.classes,
+                seed=scenario.seed,
+                number=number,
+            )
+        )
+        self.subset = fixed_subset(self.test_inputs, scenario.evaluation.samples, 0)
+
+    def train(self, order: TrainingOrder, received: Vector) -> Vector:
+        data = _shown(self.train_inputs, self.stream.local(order.device, order.share))
+        return train(
+            self.model,
+            received,
+            data,
+            steps=order.steps,
+            batch=order.batch,
+            learning_rate=self.settings.learning_rate,
+            proximal=self.settings.proximal,
+            generator=generator(self.seed, "batches", order.device, self.number, order.number),
+            sampling=self.settings.sampling,
+        ).parameters
+
+    def test(self, parameters: Vector, share: float, everything: bool) -> Tested:
+        chosen = self.test_inputs if everything else self.subset
+        outcome = evaluate(self.model, parameters, _shown(chosen, self.stream.test(share)))
+        return Tested(outcome.loss, outcome.accuracy, outcome.samples)
+
+
+def _inputs(data: Dataset, model: str) -> tuple[Inputs, Inputs]:
+    """Pixels in [0, 1]; for the CNN standardised with the training images' statistics."""
+    if model != "cnn":
+        return pixels(data.x_train, data.y_train), pixels(data.x_test, data.y_test)
+    mean, std = channel_statistics(data.x_train)
+    return (
+        standardised(data.x_train, data.y_train, mean, std),
+        standardised(data.x_test, data.y_test, mean, std),
+    )
+
+
+def _shown(inputs: Inputs, view: View) -> Inputs:
+    """The samples of `view`."""
+    chosen = inputs if view.rows is None else inputs.select(view.rows)
+    if not view.roll_px and view.labels is None:
+        return chosen
+    chosen = chosen.compact()
+    images = np.roll(chosen.images, view.roll_px, axis=2) if view.roll_px else chosen.images
+    labels = chosen.labels if view.labels is None else view.labels[chosen.labels]
+    return replace(chosen, images=images, labels=labels)

@@ -1,0 +1,191 @@
+"""What a run writes down: a row a test, a row a local period."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from dmafl.errors import BadInput
+from dmafl.learning.arrays import Vector
+from dmafl.server.core import Taken
+from dmafl.simulation.clock import VirtualClock
+from dmafl.simulation.laboratory import Tested
+from dmafl.simulation.period import Period
+from dmafl.simulation.workers import Pending, Workers
+
+METRICS = pa.schema(
+    [
+        ("scheme", pa.string()),
+        ("seed", pa.int64()),
+        ("task", pa.string()),
+        ("aggregation", pa.int64()),
+        ("time_s", pa.float64()),
+        ("accuracy", pa.float64()),
+        ("loss", pa.float64()),
+        ("energy_J", pa.float64()),
+        ("uplink_J", pa.float64()),
+        ("compute_J", pa.float64()),
+        ("downlink_J", pa.float64()),
+        ("test_samples", pa.int64()),
+    ]
+)
+PERIODS = pa.schema(
+    [
+        ("scheme", pa.string()),
+        ("seed", pa.int64()),
+        ("task", pa.string()),
+        ("device", pa.int64()),
+        ("version", pa.int64()),
+        ("slot", pa.int64()),
+        ("steps", pa.int64()),
+        ("batch", pa.int64()),
+        ("frequency_Hz", pa.float64()),
+        ("start_s", pa.float64()),
+        ("idle_s", pa.float64()),
+        ("download_s", pa.float64()),
+        ("compute_s", pa.float64()),
+        ("upload_s", pa.float64()),
+        ("end_s", pa.float64()),
+        ("uplink_J", pa.float64()),
+        ("compute_J", pa.float64()),
+        ("downlink_J", pa.float64()),
+        ("staleness", pa.int64()),
+        ("mix_weight", pa.float64()),
+        ("wait_s", pa.float64()),
+        ("samples", pa.int64()),
+        ("outcome", pa.string()),
+    ]
+)
+NOT_AGGREGATED = -1
+"""Slot and staleness of a period whose local model was never aggregated."""
+
+
+@dataclass
+class _Test:
+    row: dict[str, Any]
+    outcome: Pending[Tested]
+
+
+class Records:
+    """Notes what the server and the clock report, orders the tests, and hands out finished rows."""
+
+    def __init__(self, scheme: str, seed: int, clock: VirtualClock, workers: Workers) -> None:
+        self._scheme, self._seed, self._clock, self._workers = scheme, seed, clock, workers
+        world = clock.world
+        self._names = world.task_names
+        self._slots = world.slots.tolist()
+        self._every = world.scenario.evaluation.every
+        self._window_s = world.devices.window_s.max(axis=0).tolist()
+        self._tests: list[_Test] = []
+        self._periods: list[dict[str, Any]] = []
+        self.last: dict[int, Tested] = {}
+        self.losses: list[dict[str, Any]] = []
+        self.models: dict[int, tuple[int, Vector]] = {}
+        clock.on_unfinished = self.unfinished
+
+    # -- what the server reports ----------------------------------------------------------------------
+
+    def taken(self, taken: Taken, now: float) -> None:
+        """A local model was taken: its period is complete."""
+        row = self._row(self._clock.arrived_period(), now, "aggregated")
+        self._periods.append(
+            row | {"slot": taken.slot, "staleness": taken.staleness, "mix_weight": taken.weight}
+        )
+
+    def made(self, task: int, version: int, model: Vector, now: float) -> None:
+        """A global model was made: test it if it is its turn, on everything if it is the last."""
+        last = version == self._slots[task]
+        self.models[task] = (version, model)
+        if version % self._every and not last:
+            return
+        uplink, compute, downlink = self._clock.ledger.task_J(task)
+        row = {
+            "scheme": self._scheme,
+            "seed": self._seed,
+            "task": self._names[task],
+            "aggregation": version,
+            "time_s": now,
+            "energy_J": uplink + compute + downlink,
+            "uplink_J": uplink,
+            "compute_J": compute,
+            "downlink_J": downlink,
+        }
+        share = min(now / self._window_s[task], 1.0)
+        self._tests.append(_Test(row, self._workers.test(self._seed, task, model, share, last)))
+
+    def lost(self, task: int, device: int, reason: str, now: float) -> None:
+        """A device will not be asked again for the task."""
+        self.losses.append({"task": self._names[task], "device": device, "reason": reason, "time_s": now})
+
+    def unfinished(self, period: Period, outcome: str) -> None:
+        """A period ended without an aggregation; what it cost is written down all the same."""
+        self._periods.append(self._row(period, self._clock.now, outcome))
+
+    # -- rows -----------------------------------------------------------------------------------------
+
+    def finish_tests(self) -> None:
+        """Compute the tests that are still open."""
+        for test in self._tests:
+            self._finish(test)
+
+    def drop_failed_tests(self) -> None:
+        """Forget tests that cannot be computed, because a model has diverged."""
+        kept = []
+        for test in self._tests:
+            try:
+                self._finish(test)
+            except BadInput:
+                break
+            kept.append(test)
+        self._tests = kept
+
+    def progress(self) -> dict[str, float]:
+        """The last accuracy known of each task."""
+        for test in self._tests:
+            if test.outcome.done() and "loss" not in test.row:
+                self._finish(test)
+        return {self._names[task]: tested.accuracy for task, tested in self.last.items()}
+
+    def take_rows(self) -> tuple[pa.Table, pa.Table]:
+        """The finished rows of metrics and periods since the last call."""
+        self.finish_tests()
+        metrics = pa.Table.from_pylist([test.row for test in self._tests], schema=METRICS)
+        periods = pa.Table.from_pylist(self._periods, schema=PERIODS)
+        self._tests, self._periods = [], []
+        return metrics, periods
+
+    def _finish(self, test: _Test) -> None:
+        tested = test.outcome.result()
+        test.row |= {"accuracy": tested.accuracy, "loss": tested.loss, "test_samples": tested.samples}
+        self.last[self._names.index(test.row["task"])] = tested
+
+    def _row(self, period: Period, end_s: float, outcome: str) -> dict[str, Any]:
+        order = period.job.dispatch
+        batch = min(order.batch, period.samples) if period.samples else order.batch
+        return {
+            "scheme": self._scheme,
+            "seed": self._seed,
+            "task": self._names[order.task],
+            "device": order.device,
+            "version": period.job.version,
+            "slot": NOT_AGGREGATED,
+            "steps": order.steps,
+            "batch": batch,
+            "frequency_Hz": period.frequency_Hz or order.frequency_Hz,
+            "start_s": period.start_s,
+            "idle_s": period.idle_s,
+            "download_s": period.download_s,
+            "compute_s": period.compute_s,
+            "upload_s": period.upload_s,
+            "end_s": end_s,
+            "uplink_J": period.uplink_J,
+            "compute_J": period.compute_J,
+            "downlink_J": period.downlink_J,
+            "staleness": NOT_AGGREGATED,
+            "mix_weight": 0.0,
+            "wait_s": period.wait_s,
+            "samples": period.samples,
+            "outcome": outcome,
+        }

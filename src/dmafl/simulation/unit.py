@@ -1,0 +1,112 @@
+"""One scheme with one seed, from the first model to the last slot; can be saved and continued at any event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmafl.learning.arrays import Vector
+from dmafl.schedule.jobs import Schedule
+from dmafl.schemes.registry import BASELINES
+from dmafl.schemes.scheduled import scheduled
+from dmafl.server.core import Server
+from dmafl.server.messages import Job, Plain, Result
+from dmafl.simulation.clock import VirtualClock
+from dmafl.simulation.laboratory import Laboratory, TrainingOrder
+from dmafl.simulation.records import Records
+from dmafl.simulation.workers import Workers
+from dmafl.world.world import World
+
+
+class _OrderedTraining:
+    """The clock's trainer: passes orders of one seed to the workers."""
+
+    def __init__(self, seed: int, workers: Workers) -> None:
+        self._seed, self._workers = seed, workers
+
+    def train(self, job: Job, model: Vector, share: float) -> Result:
+        order = job.dispatch
+        return self._workers.train(
+            self._seed,
+            TrainingOrder(order.task, order.device, job.number, share, order.steps, order.batch),
+            model,
+        )
+
+
+class Unit:
+    """A scheme in a world, with the workers that train for it."""
+
+    def __init__(
+        self,
+        scheme: str,
+        world: World,
+        laboratory: Laboratory,
+        workers: Workers,
+        schedule: Schedule | None = None,
+    ) -> None:
+        self.scheme, self.seed, self.world = scheme, world.scenario.seed, world
+        if scheme in BASELINES:
+            policies = BASELINES[scheme](world)
+        elif schedule is not None:
+            policies = scheduled(world, schedule)
+        else:
+            raise ValueError(f"scheme {scheme} needs a schedule")
+        self.layouts = [bench.model.layout for bench in laboratory.tasks]
+        self.clock = VirtualClock(world, _OrderedTraining(self.seed, workers))
+        self.records = Records(scheme, self.seed, self.clock, workers)
+        first = [laboratory.first_model(task) for task in range(world.task_count)]
+        self.server = Server(first, world.slots.tolist(), policies, self.clock, self.records)
+
+    @property
+    def name(self) -> str:
+        """Name of the unit in folders and tables."""
+        return f"{self.scheme}-s{self.seed}"
+
+    def run(self) -> Iterator[Result | None]:
+        """See `Server.run`."""
+        return self.server.run()
+
+    @property
+    def aggregations(self) -> int:
+        """Slots completed so far, over all tasks."""
+        return sum(versions.number for versions in self.server.versions)
+
+    @property
+    def slots(self) -> int:
+        """Slots to complete, over all tasks."""
+        return sum(self.server.slots)
+
+    @property
+    def energy_J(self) -> float:
+        """Energy spent so far by devices and base station [J]."""
+        return sum(sum(self.clock.ledger.task_J(task)) for task in range(self.world.task_count))
+
+    def outcome(self) -> dict[str, Any]:
+        """What the manifest says of a finished unit."""
+        tasks = {
+            name: {"aggregations": versions.number, "of": slots}
+            for name, versions, slots in zip(
+                self.world.task_names, self.server.versions, self.server.slots, strict=True
+            )
+        }
+        return {"tasks": tasks, "lost": self.records.losses}
+
+    def state(self) -> tuple[Plain, dict[str, NDArray[Any]]]:
+        """Everything, as plain values and arrays by name."""
+        plain, arrays = self.server.state()
+        return {"server": plain, "clock": self.clock.state(), "lost": self.records.losses}, arrays
+
+    def restore(self, plain: Plain, arrays: dict[str, NDArray[Any]]) -> None:
+        """Go on from `state`."""
+        self.server.restore(plain["server"], arrays)
+        self.records.losses = list(plain["lost"])
+
+        def model_of(task: int, version: int) -> Vector:
+            return np.asarray(arrays[f"model.{task}.{version}"], dtype=np.float32)
+
+        self.clock.restore(plain["clock"], model_of)
+        for task, versions in enumerate(self.server.versions):
+            self.records.models[task] = (versions.number, versions.current)

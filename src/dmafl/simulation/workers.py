@@ -1,0 +1,170 @@
+"""Who computes: this process, when a result is asked for, or worker processes, as soon as it is ordered.
+
+Results do not depend on it: an order carries everything that decides them, and every process uses one thread.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any, Generic, Protocol, TypeVar
+
+from dmafl.learning.arrays import Vector
+from dmafl.learning.threads import ENVIRONMENT, compute_with_one_thread
+from dmafl.scenario.model import Scenario
+from dmafl.simulation.laboratory import Laboratory, Material, Tested, TrainingOrder
+
+Answer = TypeVar("Answer")
+KEPT_LABORATORIES = 2
+"""Seeds whose data and networks a process keeps ready."""
+
+
+class Pending(Protocol[Answer]):  # type: ignore[misc]
+    """A result that may still be computed."""
+
+    def done(self) -> bool:
+        """Whether `result` returns at once."""
+        ...
+
+    def result(self) -> Answer:
+        """The result."""
+        ...
+
+
+class Lazy(Generic[Answer]):
+    """Computed when asked for, once."""
+
+    def __init__(self, compute: Callable[[], Answer]) -> None:
+        self._compute = compute
+        self._answer: list[Answer] = []
+
+    def done(self) -> bool:
+        """Always: asking is what computes it."""
+        return True
+
+    def result(self) -> Answer:
+        """The result."""
+        if not self._answer:
+            self._answer.append(self._compute())
+        return self._answer[0]
+
+
+class Workers(Protocol):
+    """Trains and tests for all seeds of a run."""
+
+    def train(self, seed: int, order: TrainingOrder, received: Vector) -> Pending[Vector]:
+        """Order a local model."""
+        ...
+
+    def test(
+        self, seed: int, task: int, parameters: Vector, share: float, everything: bool
+    ) -> Pending[Tested]:
+        """Order a test."""
+        ...
+
+
+class Laboratories:
+    """The laboratories of the last few seeds."""
+
+    def __init__(self, scenario: Scenario, material: Material) -> None:
+        compute_with_one_thread()
+        self._scenario, self._material = scenario, material
+        self._made: dict[int, Laboratory] = {}
+
+    def of(self, seed: int) -> Laboratory:
+        """The laboratory of `seed`."""
+        if seed not in self._made:
+            while len(self._made) >= KEPT_LABORATORIES:
+                del self._made[next(iter(self._made))]
+            self._made[seed] = Laboratory(self._scenario.model_copy(update={"seed": seed}), self._material)
+        return self._made[seed]
+
+
+class InProcess:
+    """Everything in this process."""
+
+    def __init__(self, laboratories: Laboratories) -> None:
+        self._laboratories = laboratories
+
+    def train(self, seed: int, order: TrainingOrder, received: Vector) -> Pending[Vector]:
+        """Order a local model."""
+        return Lazy(lambda: self._laboratories.of(seed).train(order, received))
+
+    def test(
+        self, seed: int, task: int, parameters: Vector, share: float, everything: bool
+    ) -> Pending[Tested]:
+        """Order a test."""
+        return Lazy(lambda: self._laboratories.of(seed).test(task, parameters, share, everything))
+
+
+class Pool:
+    """Worker processes, each with laboratories of its own."""
+
+    def __init__(self, executor: ProcessPoolExecutor) -> None:
+        self._executor = executor
+
+    def train(self, seed: int, order: TrainingOrder, received: Vector) -> Pending[Vector]:
+        """Order a local model."""
+        return self._executor.submit(_train, seed, order, received)
+
+    def test(
+        self, seed: int, task: int, parameters: Vector, share: float, everything: bool
+    ) -> Pending[Tested]:
+        """Order a test."""
+        return self._executor.submit(_test, seed, task, parameters, share, everything)
+
+
+@contextmanager
+def open_workers(
+    count: int, laboratories: Laboratories, scenario: Scenario, material: Material
+) -> Iterator[Workers]:
+    """This process for `count` = 1, that many worker processes otherwise."""
+    if count == 1:
+        yield InProcess(laboratories)
+        return
+    before = {name: os.environ.get(name) for name in ENVIRONMENT}
+    os.environ.update(ENVIRONMENT)
+    executor = ProcessPoolExecutor(
+        count, multiprocessing.get_context("spawn"), initializer=_prepare, initargs=(scenario, material)
+    )
+    try:
+        yield Pool(executor)
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def wait_for_one(pending: list[Any]) -> None:
+    """Sleep until one of the results is there."""
+    futures = [one for one in pending if isinstance(one, Future)]
+    if futures:
+        wait(futures, return_when=FIRST_COMPLETED)
+
+
+_here: Laboratories | None = None
+"""The laboratories of a worker process; set once, when it starts."""
+
+
+def _prepare(scenario: Scenario, material: Material) -> None:
+    import signal
+
+    global _here
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
+    _here = Laboratories(scenario, material)
+
+
+def _train(seed: int, order: TrainingOrder, received: Vector) -> Vector:
+    assert _here is not None
+    return _here.of(seed).train(order, received)
+
+
+def _test(seed: int, task: int, parameters: Vector, share: float, everything: bool) -> Tested:
+    assert _here is not None
+    return _here.of(seed).test(task, parameters, share, everything)
