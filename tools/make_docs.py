@@ -28,7 +28,7 @@ from dmafl.data import find, partition
 from dmafl.files import replacing, write_text
 from dmafl.physics.path_loss import linear, noise_W_per_Hz, path_loss_dB
 from dmafl.physics.transmission import mean_rayleigh_rate_bit_s, rate_bit_s, transfer_s
-from dmafl.report.timeline_picture import COLOURS
+from dmafl.reports.timeline_picture import COLOURS
 from dmafl.scenario.draws import Draw
 from dmafl.scenario.fields import FieldRow, Section, rows
 from dmafl.scenario.model import Drift, Scenario, Task

@@ -12,10 +12,12 @@ from dmafl.version import __version__
 
 if TYPE_CHECKING:
     from dmafl.errors import BadInput
-    from dmafl.plan.files import read_plan, write_plan
-    from dmafl.plan.plan import Plan
-    from dmafl.plan.verify import verify_plan
-    from dmafl.report.timeline_picture import draw_timeline
+    from dmafl.plans.files import read_plan, write_plan
+    from dmafl.plans.plan import Plan
+    from dmafl.plans.verify import verify_plan
+    from dmafl.reports.timeline_picture import draw_timeline
+    from dmafl.runs.run import Run, run
+    from dmafl.runs.verify import verify_run
     from dmafl.scenario.model import Scenario
     from dmafl.scenario.presets import preset
     from dmafl.scenario.toml import load, save
@@ -25,23 +27,27 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BadInput": "dmafl.errors",
-    "Plan": "dmafl.plan.plan",
+    "Run": "dmafl.runs.run",
+    "Plan": "dmafl.plans.plan",
     "Scenario": "dmafl.scenario.model",
     "Schedule": "dmafl.schedule.jobs",
     "World": "dmafl.world.world",
-    "draw_timeline": "dmafl.report.timeline_picture",
+    "draw_timeline": "dmafl.reports.timeline_picture",
     "load": "dmafl.scenario.toml",
     "preset": "dmafl.scenario.presets",
-    "read_plan": "dmafl.plan.files",
+    "read_plan": "dmafl.plans.files",
     "round_robin": "dmafl.schedule.build",
+    "run": "dmafl.runs.run",
     "save": "dmafl.scenario.toml",
-    "verify_plan": "dmafl.plan.verify",
-    "write_plan": "dmafl.plan.files",
+    "verify_plan": "dmafl.plans.verify",
+    "verify_run": "dmafl.runs.verify",
+    "write_plan": "dmafl.plans.files",
 }
 
 __all__ = [
     "BadInput",
     "Plan",
+    "Run",
     "Scenario",
     "Schedule",
     "World",
@@ -51,8 +57,10 @@ __all__ = [
     "preset",
     "read_plan",
     "round_robin",
+    "run",
     "save",
     "verify_plan",
+    "verify_run",
     "write_plan",
 ]
 

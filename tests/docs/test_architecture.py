@@ -1,4 +1,4 @@
-"""Imports point one way: scenario -> physics -> world -> schedule -> plan -> report -> cli (docs/architecture.md)."""
+"""Imports point one way: scenario -> physics -> world -> schedule -> plans -> runs -> reports -> cli (docs/architecture.md)."""
 
 import ast
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ import pytest
 from docs.docpages import DOCS, ROOT, codes, table_rows
 
 PACKAGE = ROOT / "src" / "dmafl"
-FLOW = ("scenario", "physics", "world", "schedule", "plan", "report", "cli")
+FLOW = ("scenario", "physics", "world", "schedule", "plans", "runs", "reports", "cli")
 FACADE = {"__init__", "__main__"}
 """The top of the package only hands out names."""
-ROOMS_OF = {"torch": {"learning"}, "matplotlib": {"report", "cli"}, "rich": {"report", "cli"}}
+ROOMS_OF = {"torch": {"learning"}, "matplotlib": {"reports", "cli"}, "rich": {"reports", "cli"}}
 LAZY = {"pyarrow"}
-LOADED_WITH_A_RUN = {"run", "simulation"}
+LOADED_WITH_A_RUN = {"runs", "simulation"}
 
 TABLE = table_rows((DOCS / "architecture.md").read_text(encoding="utf-8"), "| Room")
 ORDER = [codes(row[0])[0] for row in TABLE]

@@ -2,7 +2,7 @@ import json
 import re
 
 import dmafl
-from dmafl.plan.files import DECISIONS, DERIVED, HEADER
+from dmafl.plans.files import DECISIONS, DERIVED, HEADER
 from dmafl.world.devices import GAINS, PER_DEVICE, PER_TASK
 from docs.docpages import DOCS, codes, table_rows
 

@@ -10,7 +10,7 @@ import pytest
 
 import dmafl
 from dmafl.errors import BadInput
-from dmafl.plan.files import DECISIONS, DERIVED, read_plan
+from dmafl.plans.files import DECISIONS, DERIVED, read_plan
 from dmafl.scenario.toml import from_plain
 
 

@@ -67,7 +67,7 @@ def check(
     no_data: Annotated[bool, typer.Option("--no-data", help="Do not look for the data sets.")] = False,
 ) -> None:
     """Validate a scenario and print the world it resolves to."""
-    from dmafl.report.world_tables import print_world
+    from dmafl.reports.world_tables import print_world
     from dmafl.scenario.toml import load
     from dmafl.world.world import World
 
@@ -76,15 +76,83 @@ def check(
 
 
 @app.command()
-def verify(
-    plan: Annotated[Path, typer.Argument(help="A plan.json or plan.parquet.")],
+def run(
+    scenario: ScenarioArgument,
+    scheme: Annotated[
+        list[str] | None,
+        typer.Option(help="fedasync, fedavg-full, fedavg-partial, fedbuff, scheduled; or all."),
+    ] = None,
+    plan: Annotated[Path | None, typer.Option(help="The plan that `scheduled` carries out.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 3 or 0-4 or 1,5,7.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")] = None,
+    workers: Annotated[int, typer.Option(help="Processes that train; 0: as many as cores.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")] = False,
+    data_dir: DataDir = None,
+    checkpoint_s: Annotated[float, typer.Option(help="Seconds between two checkpoints.", min=0.0)] = 20.0,
+    tracker: Annotated[
+        list[str] | None, typer.Option(help="Also send metrics to tensorboard, mlflow or wandb.")
+    ] = None,
 ) -> None:
-    """Re-check every rule of a plan from its file alone; exit 1 and say which failed."""
-    from dmafl.plan.verify import verify_plan
-    from dmafl.report.check_table import print_checks
+    """Simulate schemes with real training. Ctrl-C saves; --resume goes on, bit for bit."""
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+    from dmafl.cli.seeds import parse_seeds
+    from dmafl.plans.files import read_plan
+    from dmafl.reports.console import console
+    from dmafl.reports.live_view import LiveView
+    from dmafl.reports.run_table import outcome_table
+    from dmafl.runs.run import run as run_schemes
+    from dmafl.scenario.toml import load
+    from dmafl.schemes.registry import BASELINES
 
-    checks = verify_plan(plan)
-    print_checks(checks, title=str(plan))
+    loaded = load(scenario)
+    planned = read_plan(plan).plan if plan is not None else None
+    folder = output if output is not None else Path("runs") / loaded.name
+    names = None if not scheme else list(dict.fromkeys(scheme))
+    if names is not None and "all" in names:
+        names = [*BASELINES, *(["scheduled"] if planned is not None else [])]
+    out = console()
+    try:
+        with LiveView(out) as view:
+            done = run_schemes(
+                loaded,
+                planned,
+                schemes=names,
+                seeds=parse_seeds(seeds) if seeds is not None else None,
+                output=folder,
+                workers=workers if workers > 0 else os.cpu_count() or 1,
+                resume=resume,
+                data_dir=data_dir,
+                checkpoint_every_s=checkpoint_s,
+                watcher=view,
+            )
+    except KeyboardInterrupt:
+        sys.stderr.write(f"interrupted; state saved. Go on with --resume and -o {folder}\n")
+        raise typer.Exit(INTERRUPTED) from None
+    out.print(outcome_table(done.metrics))
+    picture = done.plot()
+    for name in tracker or []:
+        from dmafl.runs.trackers import send
+
+        send(name, done)
+    out.print(f"Metrics, periods, models and picture: {folder} ({picture.name})", highlight=False)
+
+
+@app.command()
+def verify(
+    path: Annotated[Path, typer.Argument(help="A plan.json or plan.parquet, or the folder of a run.")],
+) -> None:
+    """Re-check every invariant of a plan or a run from its files alone; exit 1 and say which failed."""
+    from dmafl.reports.check_table import print_checks
+
+    if path.is_dir():
+        from dmafl.runs.verify import verify_run
+
+        checks = verify_run(path)
+    else:
+        from dmafl.plans.verify import verify_plan
+
+        checks = verify_plan(path)
+    print_checks(checks, title=str(path))
     if not all(check.ok for check in checks):
         raise typer.Exit(CHECK_FAILED)
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmafl.randomness import FloatArray
+from dmafl.schedule.intervals import load_at_start
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.timeline import Timeline, completion_s, replay, stream_order
 from dmafl.world.mobility import IntArray
@@ -216,7 +217,7 @@ def check_cpu(r: Replayed) -> Check:
     f_max = d.frequency_max_Hz[s.device]
     # Intervals are half-open and shortened by the tolerance, at most by half, so that touching ones do not overlap.
     end_s = t.upload_start_s - np.minimum(r.slack_s, t.compute_s / 2)
-    together = np.maximum(_load_at_start(s.device, t.compute_start_s, end_s, s.frequency_Hz), s.frequency_Hz)
+    together = np.maximum(load_at_start(s.device, t.compute_start_s, end_s, s.frequency_Hz), s.frequency_Hz)
     excess = np.concatenate([together - f_max, d.frequency_min_Hz[s.device] - s.frequency_Hz])
     n = len(s)
 
@@ -349,28 +350,6 @@ def _disorder(r: Replayed) -> FloatArray:
 def _slot_name(r: Replayed, k: int) -> str:
     task = int(np.searchsorted(r.offsets, k, side="right")) - 1
     return f"task {r.world.task_names[task]}, slot {k - r.offsets[task]}"
-
-
-def _load_at_start(device: IntArray, begin_s: FloatArray, end_s: FloatArray, load: FloatArray) -> FloatArray:
-    """For each interval [begin, end): the sum of the loads on its device at its begin, where a new peak can be."""
-    n = len(device)
-    real = end_s > begin_s
-    time_s = np.concatenate([begin_s, end_s])
-    # At equal times, ends come first: intervals are half-open. Empty intervals load nothing.
-    change = np.concatenate([np.where(real, load, 0.0), np.where(real, -load, 0.0)])
-    kind = np.repeat([1, 0], n)
-    devices = np.tile(device, 2)
-    order = np.lexsort((kind, time_s, devices))
-    running = np.cumsum(change[order])
-    # Starts at the very same instant count together: each sees the sum after the last of them.
-    last = np.ones(2 * n, dtype=bool)
-    last[:-1] = (devices[order[1:]] != devices[order[:-1]]) | (time_s[order[1:]] != time_s[order[:-1]])
-    at_last = np.flatnonzero(last)
-    group_end = at_last[np.searchsorted(at_last, np.arange(2 * n))]
-    out = np.zeros(n)
-    is_begin = order < n
-    out[order[is_begin]] = running[group_end[is_begin]]
-    return np.where(real, out, 0.0)
 
 
 def _running_max(values: FloatArray, group: IntArray) -> FloatArray:

@@ -12,8 +12,8 @@ import numpy as np
 
 from dmafl.errors import ShownAsIs, bad_input
 from dmafl.files import read_bytes, read_json, replacing, write_text
-from dmafl.plan.plan import SCHEMA, Plan
-from dmafl.plan.recording import recorded_world
+from dmafl.plans.plan import SCHEMA, Plan
+from dmafl.plans.recording import recorded_world
 from dmafl.schedule.jobs import Schedule
 from dmafl.world.world import World
 

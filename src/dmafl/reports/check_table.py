@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.markup import escape
 
-from dmafl.report.console import console, number, table
+from dmafl.reports.console import console, number, table
 from dmafl.schedule.rules import Check
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from dmafl.report.console import number, table
+from dmafl.reports.console import number, table
 from dmafl.schedule.jobs import Schedule, realised_staleness
 from dmafl.schedule.timeline import Timeline, energy_J
 from dmafl.world.world import World

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 from dmafl.errors import BadInput, ShownAsIs, bad_input
 from dmafl.learning import saving
-from dmafl.plan.plan import Plan
-from dmafl.run.folder import SCHEMA, RunFolder
+from dmafl.plans.plan import Plan
+from dmafl.runs.folder import SCHEMA, RunFolder
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
 from dmafl.schemes.registry import BASELINES, check_name

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dmafl.plan.files import DERIVED, PlanFile, read_plan
+from dmafl.plans.files import DERIVED, PlanFile, read_plan
 from dmafl.schedule.rules import Check
 
 RECORDED_TOLERANCE = 1e-9

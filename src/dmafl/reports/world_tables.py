@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
-from dmafl.report.console import console, number, table
+from dmafl.reports.console import console, number, table
 from dmafl.schedule.build import round_robin
 from dmafl.schedule.timeline import replay
 from dmafl.world.devices import parameters

@@ -1,0 +1,95 @@
+"""A run as a value: what was run, and what came out, read from its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from dmafl.plans.plan import Plan
+from dmafl.runs.execute import Request, Settings, Silent, Watcher, execute
+from dmafl.runs.folder import RunFolder
+from dmafl.scenario.model import Scenario
+from dmafl.scenario.toml import from_plain
+from dmafl.schemes.registry import BASELINES
+from dmafl.simulation.laboratory import Material
+from dmafl.world.world import World
+
+
+@dataclass(frozen=True)
+class Run:
+    """The folder of a run, finished or not."""
+
+    path: Path
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What was run: scenario, worlds, schemes, seeds, versions, checksums, and how each unit ended."""
+        return RunFolder(self.path).read_manifest()
+
+    @cached_property
+    def metrics(self) -> pa.Table:
+        """A row a test: accuracy, loss, time and energy so far."""
+        return RunFolder(self.path).read_table("metrics")
+
+    @cached_property
+    def periods(self) -> pa.Table:
+        """A row a local period: times, energies, staleness."""
+        return RunFolder(self.path).read_table("periods")
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario of the run."""
+        return from_plain(self.manifest["scenario"], source="manifest.json")
+
+    def world(self, seed: int) -> World:
+        """The world of a seed, from the manifest alone."""
+        return World.from_plain(self.manifest["worlds"][str(seed)], source="manifest.json")
+
+    def plot(self, path: str | Path | None = None) -> Path:
+        """Draw accuracy against aggregations, time and energy into a file; the folder's accuracy.png by default."""
+        # Pictures are a room further on; a run may still show itself, if that room is there.
+        draw = import_module("dmafl.reports.run_picture").draw_run
+        target = Path(path) if path is not None else self.path / "accuracy.png"
+        draw(self.metrics, target)
+        return target
+
+
+def run(
+    scenario: Scenario,
+    plan: Plan | None = None,
+    *,
+    schemes: Sequence[str] | None = None,
+    seeds: Sequence[int] | None = None,
+    output: str | Path = "run",
+    workers: int = 1,
+    resume: bool = False,
+    data_dir: str | Path | None = None,
+    models: Mapping[str, Any] | None = None,
+    datasets: Mapping[str, Any] | None = None,
+    streams: Mapping[str, Any] | None = None,
+    checkpoint_every_s: float = 20.0,
+    watcher: Watcher | None = None,
+) -> Run:
+    """Carry out schemes with real training; results are the same for any number of workers.
+
+    Without `schemes`: the plan if there is one, else all baselines. `models`, `datasets` and `streams` bring a user's
+    own, by task name; with more than one worker they must be importable or picklable.
+    """
+    chosen = (
+        tuple(schemes) if schemes is not None else (("scheduled",) if plan is not None else tuple(BASELINES))
+    )
+    if seeds is None:
+        seeds = (plan.world.scenario.seed if plan is not None else scenario.seed,)
+    material = Material(
+        Path(data_dir) if data_dir is not None else None, models or {}, datasets or {}, streams or {}
+    )
+    request = Request(scenario, chosen, tuple(seeds), plan, material)
+    settings = Settings(workers, checkpoint_every_s, watcher if watcher is not None else Silent())
+    execute(request, RunFolder(Path(output)), settings, resume)
+    return Run(Path(output))
