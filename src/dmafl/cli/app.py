@@ -124,16 +124,13 @@ def run(
                 data_dir=data_dir,
                 checkpoint_every_s=checkpoint_s,
                 watcher=view,
+                trackers=tracker or [],
             )
     except KeyboardInterrupt:
         sys.stderr.write(f"interrupted; state saved. Go on with --resume and -o {folder}\n")
         raise typer.Exit(INTERRUPTED) from None
     out.print(outcome_table(done.metrics))
     picture = done.plot()
-    for name in tracker or []:
-        from dmafl.runs.trackers import send
-
-        send(name, done)
     out.print(f"Metrics, periods, models and picture: {folder} ({picture.name})", highlight=False)
 
 

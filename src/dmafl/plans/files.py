@@ -33,7 +33,7 @@ HEADER = (
     "violations",
 )
 WHOLE = ("device", "version", "slot", "steps", "batch")
-_PARQUET_KEY = b"dmafl.plan"
+_PARQUET_KEY = b"dmafl-plan"
 _REWRITE = "Write the plan again with dmafl."
 
 Columns = dict[str, np.ndarray[Any, Any]]

@@ -50,6 +50,8 @@ def _curve(
     curves = []
     for seed in seeds:
         rows = own & (columns["seed"] == seed)
+        if axis != "aggregation":
+            rows = rows & (columns[axis] > 0)  # a logarithmic axis has no place for the start
         x, y = columns[axis][rows], columns["accuracy"][rows]
         curves.append((x, y))
         if len(seeds) > 1:

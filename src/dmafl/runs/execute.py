@@ -7,14 +7,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
 from dmafl.errors import BadInput, ShownAsIs, bad_input
+from dmafl.files import sha256_of
 from dmafl.learning import saving
+from dmafl.plans.files import write_plan
 from dmafl.plans.plan import Plan
 from dmafl.runs.folder import SCHEMA, RunFolder
+from dmafl.runs.trackers import Tracker
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
 from dmafl.schemes.registry import BASELINES, check_name
@@ -68,7 +70,7 @@ class Settings:
     workers: int = 1
     checkpoint_every_s: float = CHECKPOINT_EVERY_S
     watcher: Watcher = field(default_factory=Silent)
-    keep_parts: bool = False
+    trackers: tuple[Tracker, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,12 +118,14 @@ def execute(request: Request, folder: RunFolder, settings: Settings, resume: boo
     """Run all units of `request` into `folder`. Ctrl-C and SIGTERM save the state and raise `Interrupted`."""
     laboratories = Laboratories(request.scenario, request.material)
     manifest = _manifest(request, laboratories)
-    if resume:
+    if resume and not folder.empty():
         manifest = _continued(folder, manifest)
         if manifest["status"] == "finished":
             return
     else:
         folder.create()
+    if request.plan is not None:
+        write_plan(request.plan, folder.path / "plans" / "scheduled.json")
     folder.write_manifest(manifest)
     failures: list[BadInput] = []
     with (
@@ -133,7 +137,7 @@ def execute(request: Request, folder: RunFolder, settings: Settings, resume: boo
     folder.compact([name for name in request.names if manifest["units"][name]["status"] != "waiting"])
     manifest["status"] = "finished" if not failures else "failed"
     folder.write_manifest(manifest)
-    if not failures and not settings.keep_parts:
+    if not failures:
         folder.clear_parts()
     if failures:
         raise failures[0]
@@ -175,7 +179,7 @@ def _side_by_side(
                 blocked.append(state)
         if asked():
             for one in active:
-                one.save(folder)
+                one.save(folder, settings.trackers)
             raise Interrupted
         if active and len(blocked) == len(active):
             wait_for_one(blocked)
@@ -218,18 +222,21 @@ class _Active:
             if asked():
                 return None
             if time.monotonic() - self.saved_at >= settings.checkpoint_every_s:
-                self.save(self.folder)
-        self.save(self.folder)
+                self.save(self.folder, settings.trackers)
+        self.save(self.folder, settings.trackers)
         self._save_models()
         return "finished"
 
-    def save(self, folder: RunFolder) -> None:
+    def save(self, folder: RunFolder, trackers: Sequence[Tracker] = ()) -> None:
         """Write the rows so far, then the state that goes with them."""
-        folder.write_parts(self.unit.name, self.parts, self.unit.records.take_rows())
+        rows = self.unit.records.take_rows()
+        folder.write_parts(self.unit.name, self.parts, rows)
         self.parts += 1
         plain, arrays = self.unit.state()
         folder.write_checkpoint(self.unit.name, {"unit": plain, "parts": self.parts}, arrays)
         self.saved_at = time.monotonic()
+        for tracker in trackers:
+            tracker.log(self.unit.name, rows[0].to_pylist())
 
     def abandon(self, folder: RunFolder) -> None:
         """Keep the rows of a unit that cannot go on."""
@@ -275,9 +282,14 @@ def _manifest(request: Request, laboratories: Laboratories) -> dict[str, Any]:
         "seeds": list(request.seeds),
         "versions": {"dmafl": __version__, "torch": version("torch"), "numpy": version("numpy")},
         "data": data,
-        "plan_sha256": request.plan.world.sha256 if request.plan is not None else None,
+        "plan_sha256": _checksum(request.plan) if request.plan is not None else None,
         "units": {name: {"status": "waiting"} for name in request.names},
     }
+
+
+def _checksum(plan: Plan) -> str:
+    jobs = b"".join(column.tobytes() for column in plan.schedule.columns().values())
+    return sha256_of(plan.world.sha256.encode() + jobs)
 
 
 def _continued(folder: RunFolder, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -333,8 +345,3 @@ def _stop_asked() -> Iterator[Callable[[], bool]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def default_output(scenario: Scenario) -> Path:
-    """Where a run goes if nobody says."""
-    return Path("runs") / scenario.name

@@ -36,9 +36,13 @@ class RunFolder:
         """Whether there is a run in the folder."""
         return self.manifest_path.exists()
 
+    def empty(self) -> bool:
+        """Whether there is nothing at all."""
+        return not self.path.exists() or (self.path.is_dir() and not any(self.path.iterdir()))
+
     def create(self) -> None:
         """Make the folder; refuses one that holds something else."""
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        if not self.empty():
             raise bad_input(
                 str(self.path),
                 "must be a new or empty folder",
@@ -117,7 +121,8 @@ class RunFolder:
                 for unit in units
                 for path in sorted((self.path / "parts" / unit).glob(f"{name}-*.parquet"))
             ]
-            whole = pa.concat_tables(tables) if tables else schema.empty_table()
+            # One chunk, so that the file does not depend on how often the run was saved.
+            whole = pa.concat_tables(tables).combine_chunks() if tables else schema.empty_table()
             with replacing(self.path / f"{name}.parquet") as part:
                 pq.write_table(whole, part, compression="zstd")
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from dmafl.plans.plan import Plan
 from dmafl.runs.execute import Request, Settings, Silent, Watcher, execute
 from dmafl.runs.folder import RunFolder
+from dmafl.runs.trackers import open_tracker
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
 from dmafl.schemes.registry import BASELINES
@@ -75,11 +76,13 @@ def run(
     streams: Mapping[str, Any] | None = None,
     checkpoint_every_s: float = 20.0,
     watcher: Watcher | None = None,
+    trackers: Sequence[str] = (),
 ) -> Run:
     """Carry out schemes with real training; results are the same for any number of workers.
 
     Without `schemes`: the plan if there is one, else all baselines. `models`, `datasets` and `streams` bring a user's
-    own, by task name; with more than one worker they must be importable or picklable.
+    own, by task name; with more than one worker they must be importable or picklable. `trackers` names where metrics
+    are sent too: tensorboard, mlflow, wandb.
     """
     chosen = (
         tuple(schemes) if schemes is not None else (("scheduled",) if plan is not None else tuple(BASELINES))
@@ -90,6 +93,13 @@ def run(
         Path(data_dir) if data_dir is not None else None, models or {}, datasets or {}, streams or {}
     )
     request = Request(scenario, chosen, tuple(seeds), plan, material)
-    settings = Settings(workers, checkpoint_every_s, watcher if watcher is not None else Silent())
-    execute(request, RunFolder(Path(output)), settings, resume)
+    opened = tuple(open_tracker(name, Path(output), scenario.name) for name in trackers)
+    shown = watcher if watcher is not None else Silent()
+    try:
+        execute(
+            request, RunFolder(Path(output)), Settings(workers, checkpoint_every_s, shown, opened), resume
+        )
+    finally:
+        for tracker in opened:
+            tracker.close()
     return Run(Path(output))
