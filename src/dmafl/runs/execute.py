@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -19,8 +19,10 @@ from dmafl.runs.folder import SCHEMA, RunFolder
 from dmafl.runs.trackers import Tracker
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
-from dmafl.schemes.registry import BASELINES, check_name
+from dmafl.schemes.registry import BASELINES, PLANNED, Maker, check_name
+from dmafl.schemes.scheduled import scheduled
 from dmafl.server.messages import Result
+from dmafl.server.policy import Policy
 from dmafl.simulation.laboratory import Material
 from dmafl.simulation.unit import Unit
 from dmafl.simulation.workers import Laboratories, Workers, open_workers, wait_for_one
@@ -81,12 +83,13 @@ class Request:
     schemes: tuple[str, ...]
     seeds: tuple[int, ...]
     plan: Plan | None = None
+    own_schemes: Mapping[str, Maker] = field(default_factory=dict)
     material: Material = field(default_factory=Material)
 
     def __post_init__(self) -> None:
         for name in self.schemes:
-            check_name(name)
-            if name not in BASELINES and self.plan is None:
+            check_name(name, self.own_schemes)
+            if name in PLANNED and self.plan is None:
                 raise bad_input(
                     "plan", f"must be given for scheme {name!r}", ShownAsIs("none"), "Use --plan plan.json."
                 )
@@ -106,6 +109,12 @@ class Request:
     def names(self) -> list[str]:
         """Names of the units, in the order of the files."""
         return [f"{scheme}-s{seed}" for scheme in self.schemes for seed in self.seeds]
+
+    def policies(self, scheme: str, world: World) -> list[Policy]:
+        """The policies of a scheme, one a task."""
+        if scheme in PLANNED and self.plan is not None:
+            return scheduled(world, self.plan.schedule)
+        return {**BASELINES, **self.own_schemes}[scheme](world)
 
     def world(self, seed: int) -> World:
         """The world of `seed`: the plan's, or drawn from the scenario."""
@@ -201,8 +210,8 @@ class _Active:
         """Begin a unit, or go on with it where it was last saved."""
         scheme, _, seed = name.rpartition("-s")
         world = request.world(int(seed))
-        schedule = request.plan.schedule if request.plan is not None and scheme not in BASELINES else None
-        unit = Unit(scheme, world, laboratories.of(int(seed)), workers, schedule)
+        policies = request.policies(scheme, world)
+        unit = Unit(scheme, world, laboratories.of(int(seed)), workers, policies)
         saved = folder.read_checkpoint(name)
         if saved is None:
             return cls(unit, folder, 0)

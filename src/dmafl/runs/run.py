@@ -17,7 +17,7 @@ from dmafl.runs.folder import RunFolder
 from dmafl.runs.trackers import open_tracker
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
-from dmafl.schemes.registry import BASELINES
+from dmafl.schemes.registry import BASELINES, Maker
 from dmafl.simulation.laboratory import Material
 from dmafl.world.world import World
 
@@ -74,25 +74,26 @@ def run(
     models: Mapping[str, Any] | None = None,
     datasets: Mapping[str, Any] | None = None,
     streams: Mapping[str, Any] | None = None,
+    own_schemes: Mapping[str, Maker] | None = None,
     checkpoint_every_s: float = 20.0,
     watcher: Watcher | None = None,
     trackers: Sequence[str] = (),
 ) -> Run:
     """Carry out schemes with real training; results are the same for any number of workers.
 
-    Without `schemes`: the plan if there is one, else all baselines. `models`, `datasets` and `streams` bring a user's
-    own, by task name; with more than one worker they must be importable or picklable. `trackers` names where metrics
+    Without `schemes`: the user's `own_schemes` if there are any, else the plan if there is one, else all baselines.
+    `models`, `datasets` and `streams` bring a user's own, by task name; with more than one worker they must be
+    importable or picklable. `trackers` names where metrics
     are sent too: tensorboard, mlflow, wandb.
     """
-    chosen = (
-        tuple(schemes) if schemes is not None else (("scheduled",) if plan is not None else tuple(BASELINES))
-    )
+    usual = tuple(own_schemes or ()) or (("scheduled",) if plan is not None else tuple(BASELINES))
+    chosen = tuple(schemes) if schemes is not None else usual
     if seeds is None:
         seeds = (plan.world.scenario.seed if plan is not None else scenario.seed,)
     material = Material(
         Path(data_dir) if data_dir is not None else None, models or {}, datasets or {}, streams or {}
     )
-    request = Request(scenario, chosen, tuple(seeds), plan, material)
+    request = Request(scenario, chosen, tuple(seeds), plan, own_schemes or {}, material)
     opened = tuple(open_tracker(name, Path(output), scenario.name) for name in trackers)
     shown = watcher if watcher is not None else Silent()
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from dmafl.errors import bad_input
 from dmafl.schemes.fedasync import fedasync
@@ -12,7 +12,10 @@ from dmafl.schemes.fedbuff import fedbuff
 from dmafl.server.policy import Policy
 from dmafl.world.world import World
 
-BASELINES: dict[str, Callable[[World], list[Policy]]] = {
+Maker = Callable[[World], list[Policy]]
+"""Makes one policy for each task of a world."""
+
+BASELINES: dict[str, Maker] = {
     "fedasync": fedasync,
     "fedavg-full": fedavg_full,
     "fedavg-partial": fedavg_partial,
@@ -23,9 +26,9 @@ PLANNED = ("scheduled",)
 """Schemes that carry out a plan."""
 
 
-def check_name(name: str) -> None:
-    """Refuse a scheme that there is not, and suggest the nearest."""
-    known = (*BASELINES, *PLANNED)
+def check_name(name: str, own: Collection[str] = ()) -> None:
+    """Refuse a scheme that there is not, and suggest the nearest; `own` are the user's."""
+    known = (*BASELINES, *PLANNED, *own)
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         raise bad_input(

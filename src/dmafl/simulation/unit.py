@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmafl.learning.arrays import Vector
-from dmafl.schedule.jobs import Schedule
-from dmafl.schemes.registry import BASELINES
-from dmafl.schemes.scheduled import scheduled
 from dmafl.server.core import Server
 from dmafl.server.messages import Job, Plain, Result
+from dmafl.server.policy import Policy
 from dmafl.simulation.clock import VirtualClock
 from dmafl.simulation.laboratory import Laboratory, TrainingOrder
 from dmafl.simulation.records import Records
@@ -45,15 +43,9 @@ class Unit:
         world: World,
         laboratory: Laboratory,
         workers: Workers,
-        schedule: Schedule | None = None,
+        policies: list[Policy],
     ) -> None:
         self.scheme, self.seed, self.world = scheme, world.scenario.seed, world
-        if scheme in BASELINES:
-            policies = BASELINES[scheme](world)
-        elif schedule is not None:
-            policies = scheduled(world, schedule)
-        else:
-            raise ValueError(f"scheme {scheme} needs a schedule")
         self.layouts = [bench.model.layout for bench in laboratory.tasks]
         self.clock = VirtualClock(world, _OrderedTraining(self.seed, workers))
         self.records = Records(scheme, self.seed, self.clock, workers)

@@ -1,0 +1,1 @@
+"""What `benchmarks/simulator.py` measures, one file for each part."""
