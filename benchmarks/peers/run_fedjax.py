@@ -13,8 +13,8 @@ if not hasattr(jax, "tree_map"):
     jax.tree_map = jax.tree_util.tree_map
 
 import fedjax
-
 from measures.workload import BATCH, CLASSES, CLIENTS, FEATURES, LEARNING_RATE, STEPS
+
 from peers.script import Timer, Told
 
 

@@ -23,10 +23,10 @@ from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 from flwr.serverapp.strategy import FedAvg
 from flwr.simulation import run_simulation
-
 from measures.workload import BATCH, CLASSES, CLIENTS, FEATURES, LEARNING_RATE, STEPS, Workload
-from peers.script import Timer, Told
 from torch import nn
+
+from peers.script import Timer, Told
 
 POLL_S = 0.001
 """How often the server looks for replies; Flower's 0.1 s would make it wait for most of a round."""
@@ -57,9 +57,7 @@ def client_app(path: str) -> ClientApp:
         for _ in range(STEPS):
             rows = torch.randperm(images.shape[1])[:BATCH]
             module.zero_grad()
-            torch.autograd.backward(
-                nn.functional.cross_entropy(module(images[own, rows]), labels[own, rows])
-            )
+            torch.autograd.backward(nn.functional.cross_entropy(module(images[own, rows]), labels[own, rows]))
             with torch.no_grad():
                 for weights in module.parameters():
                     weights -= LEARNING_RATE * weights.grad

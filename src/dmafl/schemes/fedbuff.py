@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dmafl.schemes.asynchronous import UniformIdle
 from dmafl.schemes.draws import Drawn
-from dmafl.schemes.mixing import staleness_factor
 from dmafl.server.aggregators import Buffer
 from dmafl.server.policy import Policy
+from dmafl.theory.mixing import staleness_factor
 from dmafl.world.world import World
 
 

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from dmafl.learning.aggregation import Constant, Hinge, Polynomial, StalenessFactor
 from dmafl.scenario.model import Task
 from dmafl.server.aggregators import MixAtOnce
-
-
-def staleness_factor(task: Task) -> StalenessFactor:
-    """phi of the task."""
-    if task.staleness_weight == "hinge":
-        return Hinge(task.staleness_a, task.staleness_b)
-    return Polynomial(task.staleness_a) if task.staleness_weight == "polynomial" else Constant()
+from dmafl.theory.mixing import staleness_factor
 
 
 def mix_at_once(task: Task) -> MixAtOnce:

@@ -1,0 +1,88 @@
+"""The jobs of one task as the theory sees them: slot after slot, with weights, work and times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dmafl.learning.aggregation import mix_weight
+from dmafl.randomness import FloatArray
+from dmafl.schedule.jobs import Schedule
+from dmafl.schedule.timeline import Timeline
+from dmafl.theory.mixing import staleness_factor
+from dmafl.world.mobility import IntArray
+from dmafl.world.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class TaskJobs:
+    """Job k completes slot k, k = 0..G-1. Times are only needed by the terms of drift."""
+
+    device: IntArray
+    version: IntArray
+    steps: FloatArray
+    batch: FloatArray
+    samples: FloatArray
+    mix: FloatArray
+    """alpha_k: weight of the local model."""
+    rate: FloatArray
+    """eta_k: learning rate."""
+    proximal: float
+    """rho_p."""
+    idle_s: FloatArray
+    start_s: FloatArray
+    download_s: FloatArray
+    compute_s: FloatArray
+    upload_s: FloatArray
+    end_s: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.device)
+
+    @property
+    def slot(self) -> IntArray:
+        """0, 1, ..., G-1."""
+        return np.arange(len(self))
+
+    @property
+    def staleness(self) -> IntArray:
+        """s_k = k - v_k."""
+        return self.slot - self.version
+
+    @property
+    def horizon_s(self) -> float:
+        """H: when the last slot completes."""
+        return float(self.end_s.max(initial=0.0))
+
+    def with_(self, **changes: Any) -> TaskJobs:
+        """The same jobs with some columns changed."""
+        return replace(self, **changes)
+
+
+def jobs_of(world: World, schedule: Schedule, timeline: Timeline, task: int) -> TaskJobs:
+    """The jobs of `task` in the order of their slots; the schedule must complete every slot once (rule S1)."""
+    settings = list(world.scenario.tasks.values())[task]
+    own = np.flatnonzero(schedule.task == task)
+    own = own[np.argsort(schedule.slot[own], kind="stable")]
+    slot, version = schedule.slot[own], schedule.version[own]
+    mix = mix_weight(
+        settings.mixing, staleness_factor(settings), slot - version, slot, settings.mix_decay or None
+    )
+    return TaskJobs(
+        device=schedule.device[own],
+        version=version,
+        steps=schedule.steps[own],
+        batch=schedule.batch[own],
+        samples=timeline.samples[own].astype(np.float64),
+        mix=mix,
+        rate=np.full(len(own), settings.learning_rate),
+        proximal=settings.proximal,
+        idle_s=timeline.idle_s[own],
+        start_s=schedule.start_s[own],
+        download_s=timeline.download_s[own],
+        compute_s=timeline.compute_s[own],
+        upload_s=timeline.upload_s[own],
+        end_s=timeline.end_s[own],
+    )

@@ -1,0 +1,100 @@
+"""`sharp`: our repaired and tightened form of Theorem 1, for every step of every job. docs/theory.md derives it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dmafl.randomness import FloatArray
+from dmafl.theory.constants import Constants
+from dmafl.theory.drift import drift_of_all, drift_while_under_way
+from dmafl.theory.jobs import TaskJobs
+from dmafl.theory.movement import movement, movement_adjoint
+
+
+@dataclass(frozen=True)
+class SharpBound:
+    """Num / N, with the terms of Num apart. All are >= 0 but `drift`, which is signed."""
+
+    steps: float
+    """N = sum_k alpha_k eta_k e_k: all gradients, weighted."""
+    start: float
+    """2 (F(w0) - F*)."""
+    drift: float
+    """2 drift_all."""
+    bias: float
+    noise: float
+    curvature: float
+    local: float
+    """Movement of local models, 2 rho_w eta^2 V_2 e^2."""
+    staleness: float
+    """2 sqrt(V_1) d_k + (beta + 2 rho_w) d_k^2."""
+    window: float
+
+    @property
+    def value(self) -> float:
+        """The bound on the weighted mean squared gradient norm."""
+        return sum(self.terms().values())
+
+    def terms(self) -> dict[str, float]:
+        """The terms by name, each over N; they add up to the bound."""
+        names = ("start", "drift", "bias", "noise", "curvature", "local", "staleness", "window")
+        return {name: getattr(self, name) / self.steps for name in names}
+
+
+def bias_of_steps(jobs: TaskJobs, delta: FloatArray, V2: float) -> FloatArray:
+    """sum_{l < e} (sqrt(delta) + rho_p eta l sqrt(V_2))^2 for every job, in closed form (also for fractional e)."""
+    e, drag = jobs.steps, jobs.proximal * jobs.rate * np.sqrt(V2)
+    first, second = e * (e - 1) / 2, (e - 1) * e * (2 * e - 1) / 6
+    return np.asarray(e * delta + 2 * np.sqrt(delta) * drag * first + drag**2 * second)
+
+
+def sharp(jobs: TaskJobs, constants: Constants) -> SharpBound:
+    """(1/N) sum_k alpha_k eta_k sum_l E||grad F(w_k^l)||^2 <= Num / N, F the loss at the time of that step."""
+    c = constants
+    alpha, eta, e = jobs.mix, jobs.rate, jobs.steps
+    beta, rho_w, V1, V2 = c.smoothness, c.weak_convexity, c.gradient_bound, c.regularised_gradient_bound
+    d = movement(jobs, np.sqrt(V2))
+    variance = c.variability**2 * c.sample_variance[jobs.device]
+    return SharpBound(
+        steps=float(np.sum(alpha * eta * e)),
+        start=2.0 * (c.first_loss - c.lowest_loss),
+        drift=2.0 * drift_of_all(jobs, c),
+        bias=float(np.sum(alpha * eta * bias_of_steps(jobs, c.dissimilarity[jobs.device], V2))),
+        noise=float(np.sum(alpha * beta * eta**2 * e * (1 / jobs.batch - 1 / jobs.samples) * variance)),
+        curvature=float(np.sum(alpha * e * np.maximum(0.0, beta * eta**2 - eta) * V2)),
+        local=float(np.sum(alpha * 2 * rho_w * eta**2 * V2 * e**2)),
+        staleness=float(np.sum(alpha * (2 * np.sqrt(V1) * d + (beta + 2 * rho_w) * d**2))),
+        window=float(np.sum(alpha * 4.0 * drift_while_under_way(jobs, c))),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class SharpGradient:
+    """Derivatives of the bound with respect to each job's steps and batch, (G,) each; times are held."""
+
+    steps: FloatArray
+    batch: FloatArray
+
+
+def sharp_gradient(jobs: TaskJobs, constants: Constants) -> SharpGradient:
+    """Derivatives of `sharp(jobs, constants).value`; computing times are taken as given."""
+    c = constants
+    alpha, eta, e = jobs.mix, jobs.rate, jobs.steps
+    beta, rho_w, V1, V2 = c.smoothness, c.weak_convexity, c.gradient_bound, c.regularised_gradient_bound
+    bound = sharp(jobs, c)
+    N, value = bound.steps, bound.value
+    d = movement(jobs, np.sqrt(V2))
+    delta, variance = c.dissimilarity[jobs.device], c.variability**2 * c.sample_variance[jobs.device]
+    drag = jobs.proximal * eta * np.sqrt(V2)
+    bias = delta + np.sqrt(delta) * drag * (2 * e - 1) + drag**2 * (6 * e**2 - 6 * e + 1) / 6
+    of_steps = alpha * (
+        eta * bias
+        + beta * eta**2 * (1 / jobs.batch - 1 / jobs.samples) * variance
+        + np.maximum(0.0, beta * eta**2 - eta) * V2
+        + 4 * rho_w * eta**2 * V2 * e
+    )
+    of_steps += movement_adjoint(jobs, np.sqrt(V2), alpha * (2 * np.sqrt(V1) + 2 * (beta + 2 * rho_w) * d))
+    of_batch = -alpha * beta * eta**2 * e * variance / jobs.batch**2
+    return SharpGradient(steps=(of_steps - value * alpha * eta) / N, batch=of_batch / N)

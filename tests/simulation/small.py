@@ -1,0 +1,206 @@
+"""Worlds, data and models small enough to simulate in milliseconds, and a run of one scheme that watches everything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from dmafl.data import Dataset
+from dmafl.learning.threads import compute_with_one_thread
+from dmafl.scenario.model import Scenario
+from dmafl.scenario.toml import from_plain
+from dmafl.schedule.jobs import Schedule
+from dmafl.schemes.registry import BASELINES
+from dmafl.schemes.scheduled import scheduled
+from dmafl.server.core import Taken
+from dmafl.simulation.laboratory import Laboratory, Material
+from dmafl.simulation.unit import Unit
+from dmafl.simulation.workers import InProcess, Laboratories
+from dmafl.world.world import World
+
+compute_with_one_thread()
+
+SIDE, CLASSES = 4, 3
+FEATURES = SIDE * SIDE
+PARAMETERS = CLASSES * (FEATURES + 1)
+
+def softmax() -> nn.Module:
+    """Softmax regression on 4x4 images with 3 classes; weights drawn by torch."""
+    return nn.Sequential(nn.Flatten(), nn.Linear(FEATURES, CLASSES))
+
+
+def network() -> nn.Module:
+    """The same sizes with a hidden layer, so that torch trains it."""
+    return nn.Sequential(nn.Flatten(), nn.Linear(FEATURES, 5), nn.Tanh(), nn.Linear(5, CLASSES))
+
+
+def five_outputs() -> nn.Module:
+    """A model for 5 classes."""
+    return nn.Sequential(nn.Flatten(), nn.Linear(FEATURES, 5))
+
+
+def dataset(
+    train: int = 90, test: int = 30, *, seed: int = 0, side: int = SIDE, classes: int = CLASSES, name: str = "tiny"
+) -> Dataset:
+    """Noisy images with a brighter row for each class, so that there is something to learn."""
+    rng = np.random.default_rng(seed)
+
+    def draw(count: int) -> tuple[np.ndarray, np.ndarray]:
+        labels = rng.permutation(np.arange(count) % classes).astype(np.uint8)
+        images = rng.integers(0, 120, (count, side, side), dtype=np.uint8)
+        images[np.arange(count), labels % side] += 120
+        return images, labels
+
+    (x_train, y_train), (x_test, y_test) = draw(train), draw(test)
+    return Dataset(name, x_train, y_train, x_test, y_test, "test", f"{seed:064d}")
+
+
+TASK: Mapping[str, Any] = {
+    "model": "custom",
+    "parameters": PARAMETERS,
+    "bits_per_parameter": 32.0,
+    "cycles_per_sample": 1e5,
+    "slots": 8,
+    "max_staleness": 2,
+    "window_s": 1e4,
+    "learning_rate": 0.1,
+    "steps_min": 1,
+    "steps_max": 4,
+    "batch_min": 2,
+    "batch_max": 6,
+    "idle_max_s": 0.05,
+    "samples": 20,
+    "partition": "iid",
+    "mix_decay": 0.0,
+}
+
+
+def scenario(
+    tasks: Mapping[str, Mapping[str, Any]] | None = None, *, seed: int = 0, devices: int = 4, **sections: Any
+) -> Scenario:
+    """A small scenario; `tasks` and sections override the small defaults."""
+    given = {"one": {}} if tasks is None else tasks
+    fleet = {
+        "devices": devices,
+        "uplink_bandwidth_Hz": 1e5,
+        "downlink_bandwidth_Hz": 1e5,
+        "capacitance_Js2": {"uniform": [1e-28, 4e-28]},
+        "frequency_min_Hz": 1e7,
+        "frequency_max_Hz": {"uniform": [1e8, 2e8]},
+        "battery_J": 1e9,
+    }
+    return from_plain(
+        {
+            "name": "small",
+            "seed": seed,
+            "fleet": fleet | sections.pop("fleet", {}),
+            "evaluation": {"every": 3, "samples": 20} | sections.pop("evaluation", {}),
+            "tasks": {name: {**TASK, **own} for name, own in given.items()},
+            **sections,
+        }
+    )
+
+
+def material(of: Scenario, *, model: Any = softmax, data: Dataset | None = None, streams: Any = None) -> Material:
+    """The tiny data and model for every task of a scenario."""
+    data = data if data is not None else dataset()
+    return Material(
+        models={name: model for name in of.tasks}, datasets={name: data for name in of.tasks}, streams=streams or {}
+    )
+
+
+@dataclass
+class Seen:
+    """Everything that a server reported, in order."""
+
+    inner: Any
+    unit: Any = None
+    taken_: list[tuple[Taken, float]] = field(default_factory=list)
+    made_: list[tuple[int, int, np.ndarray, float]] = field(default_factory=list)
+    lost_: list[tuple[int, int, str, float]] = field(default_factory=list)
+
+    def taken(self, taken: Taken, now: float) -> None:
+        self.taken_.append((taken, now))
+        self.inner.taken(taken, now)
+
+    def made(self, task: int, version: int, model: np.ndarray, now: float) -> None:
+        self.made_.append((task, version, model.copy(), now))
+        self.inner.made(task, version, model, now)
+
+    def lost(self, task: int, device: int, reason: str, now: float) -> None:
+        self.lost_.append((task, device, reason, now))
+        self.inner.lost(task, device, reason, now)
+
+
+@dataclass
+class Simulated:
+    """A scheme carried out to its end."""
+
+    unit: Unit
+    seen: Seen
+    times_s: list[float]
+    """The clock after every event."""
+    most_in_flight: list[int]
+    """Of each task, orders included that have not started yet."""
+    most_kept: int
+    """Versions kept minus jobs in flight, at most."""
+    metrics: list[dict[str, Any]]
+    periods: list[dict[str, Any]]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every task has all its slots."""
+        return self.unit.aggregations == self.unit.slots
+
+
+MAX_EVENTS = 200_000
+"""A run of these sizes that handles more events than this hangs."""
+
+
+def simulate(
+    given: Scenario | World,
+    scheme: str = "fedasync",
+    schedule: Schedule | None = None,
+    *,
+    stuff: Material | None = None,
+    lab: Laboratory | None = None,
+) -> Simulated:
+    """Carry out `scheme` in this process."""
+    world = given if isinstance(given, World) else World.resolve(given)
+    stuff = stuff if stuff is not None else material(world.scenario)
+    laboratories = Laboratories(world.scenario, stuff)
+    laboratory = lab if lab is not None else laboratories.of(world.scenario.seed)
+    policies = scheduled(world, schedule) if schedule is not None else BASELINES[scheme](world)
+    unit = Unit(scheme, world, laboratory, InProcess(laboratories), policies)
+    seen = Seen(unit.records)
+    unit.server.recorder = seen  # type: ignore[assignment]
+    tasks = range(world.task_count)
+    out = Simulated(unit, seen, [], [0 for _ in tasks], 0, [], [])
+    for number, pending in enumerate(unit.run()):
+        assert pending is None
+        assert number < MAX_EVENTS, "the run does not end"
+        out.times_s.append(unit.clock.now)
+        for task in tasks:
+            flying = unit.server.in_flight[task]
+            out.most_in_flight[task] = max(out.most_in_flight[task], flying + _ordered(unit, task))
+            out.most_kept = max(out.most_kept, len(unit.server.versions[task].kept()) - flying)
+    metrics, periods = unit.records.take_rows()
+    out.metrics, out.periods = metrics.to_pylist(), periods.to_pylist()
+    return out
+
+
+def _ordered(unit: Unit, task: int) -> int:
+    """Orders of a task that the clock has not woken yet."""
+    state = unit.clock.state()
+    waking = [what for _, kind, _, what in state["heap"] if kind in (0, 6)]
+    queued = [what for queue in state["radio_queue"].values() for kind, what in queue if kind == "wake"]
+    return sum(what["task"] == task for what in [*waking, *queued])
+
+
+def by_task(rows: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
+    """The rows of a task."""
+    return [row for row in rows if row["task"] == name]
