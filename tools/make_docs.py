@@ -68,12 +68,12 @@ An optional value that the preset sets is switched off with `"unset"`. Unknown k
 NOTES = {
     "objective": "The planner, which is not there yet, will use these.",
     "theory": "The bounds, which are not there yet, will use these.",
-    "schemes": "The simulator, which is not there yet, will use these.",
-    "evaluation": "The simulator, which is not there yet, will use these.",
+    "schemes": "[Simulation](simulation.md#schemes) says what each scheme does.",
+    "evaluation": "See [Simulation](simulation.md#tests-on-the-way).",
     "tasks.NAME": "One section a task. `NAME` is up to you: letters, digits, `_` and `-`. A file that names tasks has "
     "those and no others.",
-    "tasks.NAME.drift": "Today only the number of samples matters, for the largest batch. What drift does to data and "
-    "loss comes with the simulator.",
+    "tasks.NAME.drift": "[Simulation](simulation.md#drift) says what each stream does. The two drifts of the loss are "
+    "for the bounds, which are not there yet.",
 }
 """What a section's own description leaves out."""
 
@@ -175,8 +175,8 @@ def flow() -> Figure:
     boxes = (
         ("Scenario", ("devices, channel,", "tasks, data"), "init, check", True),
         ("Plan", ("who trains what when,", "at which frequency"), "by hand, verify", True),
-        ("Run", ("training on a", "virtual clock"), "planned", False),
-        ("Report", ("tables, timeline;", "one page: planned"), "there in part", True),
+        ("Run", ("training on a", "virtual clock"), "run, verify", True),
+        ("Report", ("tables, pictures;", "one page: planned"), "there in part", True),
     )
     for k, (title, body, footer, there) in enumerate(boxes):
         left = 0.15 + 2.3 * k
@@ -228,6 +228,39 @@ def local_period() -> Figure:
     ax.text(at + 2.4, 0, "next period ...", va="center", fontsize=9)
     ax.set(xlim=(-0.6, 10.2), ylim=(-1.2, 1.35))
     ax.axis("off")
+    return fig
+
+
+def server() -> Figure:
+    """Who speaks to whom while a run goes."""
+    fig = figure(9.2, 2.9)
+    ax = fig.subplots()
+    ax.set(xlim=(0, 9.2), ylim=(0, 2.9))
+    ax.axis("off")
+    boxes = (  # title, what it does, left, bottom, there
+        ("Policy", "who trains next", 0.15, 1.75, True),
+        ("Aggregator", "what an arrival does", 0.15, 0.3, True),
+        ("Server", "versions, staleness", 3.05, 1.02, True),
+        ("Virtual clock", "time, CPU, radio, energy", 5.95, 1.75, True),
+        ("Real machines", "planned", 5.95, 0.3, False),
+    )
+    for title, body, left, bottom, there in boxes:
+        style = {"linestyle": "-" if there else (0, (4, 3)), "edgecolor": INK, "linewidth": 1.6}
+        fill = "#eaf5fc" if there else "white"
+        ax.add_patch(
+            FancyBboxPatch((left, bottom), 1.75, 0.75, boxstyle="round,pad=0.06", facecolor=fill, **style)
+        )
+        ax.text(left + 0.875, bottom + 0.52, title, ha="center", va="center", fontsize=12, weight="bold")
+        ax.text(left + 0.875, bottom + 0.18, body, ha="center", va="center", fontsize=9)
+    ax.text(8.05, 2.12, "workers train\nwhat it orders", ha="left", va="center", fontsize=9)
+    for start, end, text, x, y in (
+        ((1.98, 2.1), (2.97, 1.6), "orders", 2.62, 2.0),
+        ((2.97, 1.3), (1.98, 0.72), "arrivals", 2.62, 0.82),
+        ((4.88, 1.6), (5.87, 2.1), "wake, dispatch", 5.0, 2.05),
+        ((5.87, 1.85), (4.88, 1.35), "events", 5.62, 1.5),
+    ):
+        _arrow(ax, start, end)
+        ax.text(x, y, text, ha="center", va="center", fontsize=9)
     return fig
 
 
@@ -421,6 +454,7 @@ def timeline(path: Path) -> None:
 
 PICTURES: dict[str, Callable[[], Figure]] = {
     "flow.svg": flow,
+    "server.svg": server,
     "local_period.svg": local_period,
     "staleness.svg": staleness,
     "shared_cpu.svg": shared_cpu,
@@ -429,6 +463,10 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "partitions.svg": partitions,
     "street_digits.png": street_digits,
 }
+
+
+FROM_A_RUN = "accuracy.png"
+"""Not made here: copied from the folder of the run that `make demo` carries out, which takes minutes."""
 
 
 def draw_all(folder: Path = IMAGES) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""Imports point one way: scenario -> physics -> world -> schedule -> plans -> runs -> reports -> cli (docs/architecture.md)."""
+"""Imports point one way: scenario to cli (docs/architecture.md)."""
 
 import ast
 from collections.abc import Iterator

@@ -1,8 +1,16 @@
 import json
 import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
 
 import dmafl
+from dmafl.learning.saving import load
 from dmafl.plans.files import DECISIONS, DERIVED, HEADER
+from dmafl.scenario.toml import from_plain
+from dmafl.simulation.records import METRICS, PERIODS
 from dmafl.world.devices import GAINS, PER_DEVICE, PER_TASK
 from docs.docpages import DOCS, codes, table_rows
 
@@ -63,3 +71,105 @@ def test_tables_with_the_columns_of_the_page_are_read(tmp_path):
     assert world.devices.id == ("a",)
     assert world.plain()["gains"] is not None
     assert world.plain()["paths"] is not None
+
+
+UNITS = {"_s": "s", "_J": "J", "_Hz": "Hz"}
+"""What the ending of a column's name says of its unit."""
+
+
+class Looking:
+    """Looks at the files of a run while it goes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.seen = folder, set()
+
+    def units(self, names: list[str]) -> None:
+        self.look()
+
+    def step(self, unit: Any) -> None:
+        self.look()
+
+    def finished(self, name: str, status: str) -> None:
+        self.look()
+
+    def look(self) -> None:
+        files = (path for path in self.folder.rglob("*") if path.is_file() and ".part" not in path.name)
+        self.seen |= {str(path.relative_to(self.folder)) for path in files}
+
+
+@pytest.fixture(scope="module")
+def looked(tmp_path_factory: pytest.TempPathFactory) -> tuple[dmafl.Run, set[str]]:
+    """A small run that is saved after every event, and every file that was ever in its folder."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    task = {"dataset": "mnist", "slots": 3, "samples": 60}
+    scenario = from_plain({"preset": "demo", "fleet": {"devices": 3}, "tasks": {"digits": task}})
+    world = dmafl.World.resolve(scenario)
+    plan = dmafl.Plan(world, dmafl.round_robin(world))
+    looking = Looking(folder)
+    run = dmafl.run(
+        scenario,
+        plan,
+        schemes=["scheduled", "fedasync"],
+        output=folder,
+        watcher=looking,
+        checkpoint_every_s=0.0,
+    )
+    run.plot()
+    looking.look()
+    return run, looking.seen
+
+
+@pytest.mark.parametrize(("title", "schema"), [("metrics.parquet", METRICS), ("periods.parquet", PERIODS)])
+def test_columns_of_a_run_are_those_of_the_schemas(title, schema):
+    assert columns(title) == schema.names
+    for name, unit, _ in table_rows(section(title), "| Column"):
+        ending = "_" + codes(name)[0].rpartition("_")[2]
+        assert unit in ({UNITS[ending]} if ending in UNITS else {"", "ratio", "nat"}), name
+
+
+def test_manifest_fields_are_those_of_a_run(looked):
+    manifest = looked[0].manifest
+    text = section("manifest.json")
+    listed = {
+        kind: [codes(row[0])[0] for row in table_rows(text, f"| {kind} |")]
+        for kind in ("Field", "Data field", "Unit field")
+    }
+    assert listed["Field"] == list(manifest)
+    assert listed["Data field"] == list(manifest["data"]["digits"])
+    assert listed["Unit field"] == list(manifest["units"]["fedasync-s0"])
+    assert set(manifest["units"]["fedasync-s0"]["tasks"]["digits"]) == {"aggregations", "of"}
+    assert set(manifest["versions"]) == {"dmafl", "torch", "numpy"}
+
+
+def test_files_of_a_run_are_those_of_the_page(looked):
+    run, seen = looked
+    listed = [code for row in table_rows(section("Run folder"), "| Path") for code in codes(row[0])]
+    patterns = {
+        path: re.escape(path).replace("UNIT", r"[a-z]+-s0").replace("TASK", "digits").replace("N", r"\d{6}")
+        for path in listed
+        if not path.startswith("tensorboard")
+    }
+    for path, pattern in patterns.items():
+        assert any(re.fullmatch(pattern, name) for name in seen), path
+    for name in seen:
+        assert any(re.fullmatch(pattern, name) for pattern in patterns.values()), name
+    assert not (run.path / "parts").exists()
+    assert not (run.path / "checkpoint").exists()
+
+
+def test_outcomes_add_up_as_the_page_says(looked):
+    periods = looked[0].periods.to_pylist()
+    outcomes = next(
+        codes(row[2]) for row in table_rows(section("periods.parquet"), "| Column") if "`outcome`" in row
+    )
+    assert {row["outcome"] for row in periods} <= set(outcomes)
+    for row in periods:
+        if row["outcome"] == "aggregated":
+            phases = ("start_s", "download_s", "compute_s", "upload_s", "wait_s")
+            assert np.isclose(sum(row[name] for name in phases), row["end_s"], rtol=1e-9)
+
+
+def test_metadata_of_models_are_those_of_the_page(looked):
+    told = codes(section("models/*.safetensors").partition("metadata are texts:")[2].partition("`dmafl.")[0])
+    for path in (looked[0].path / "models").iterdir():
+        assert set(load(path).metadata) == set(told) - {"schema", "layout"}

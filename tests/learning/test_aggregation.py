@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dmafl.errors import BadInput
-from dmafl.learning.aggregation import Constant, Hinge, Polynomial, average, fedbuff_step, mix, mix_weight
+from dmafl.learning.aggregation import Constant, Hinge, Polynomial, mix, mix_weight
 
 
 def test_constant():
@@ -46,19 +46,6 @@ def test_mixing_weights_0_and_1_are_exact():
     np.testing.assert_array_equal(mix(w, local, 1.0), local)
 
 
-def test_fedbuff_step():
-    w = np.array([1, 1], np.float32)
-    deltas = [np.array([2, 0], np.float32), np.array([0, 4], np.float32)]
-    # 1 + 0.5 * mean(1 * 2, 0.25 * 0) = 1.5; 1 + 0.5 * mean(1 * 0, 0.25 * 4) = 1.25.
-    stepped = fedbuff_step(w, deltas, [1.0, 0.25], server_lr=0.5)
-    assert (stepped.tolist(), stepped.dtype) == ([1.5, 1.25], np.float32)
-
-
-def test_average():
-    models = [np.array(values, np.float32) for values in ([0, 3], [3, 3], [6, 0])]
-    assert (average(models).tolist(), average(models).dtype) == ([3, 2], np.float32)
-
-
 def test_factors_travel_between_processes():
     for factor in (Constant(), Hinge(1, 2), Polynomial(0.5)):
         assert pickle.loads(pickle.dumps(factor)) == factor
@@ -72,8 +59,6 @@ def test_factors_travel_between_processes():
         (lambda: Polynomial(float("inf")), "`polynomial.a` must be"),
         (lambda: Polynomial(1)([0, -1]), "`staleness` must be >= 0; got -1"),
         (lambda: mix_weight(0.5, Constant(), 0, 0, mix_decay=0), "`mix_decay` must be > 0"),
-        (lambda: average([]), "`models` must have at least one"),
-        (lambda: fedbuff_step(np.zeros(1, np.float32), [], [], 1.0), "`deltas` must have at least one"),
     ],
 )
 def test_bad_input(wrong, message):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -46,13 +46,13 @@ def five_outputs() -> nn.Module:
 def dataset(
     train: int = 90, test: int = 30, *, seed: int = 0, side: int = SIDE, classes: int = CLASSES, name: str = "tiny"
 ) -> Dataset:
-    """Noisy images with a brighter row for each class, so that there is something to learn."""
+    """Noisy images with a brighter column for each class, so that there is something to learn."""
     rng = np.random.default_rng(seed)
 
     def draw(count: int) -> tuple[np.ndarray, np.ndarray]:
         labels = rng.permutation(np.arange(count) % classes).astype(np.uint8)
         images = rng.integers(0, 120, (count, side, side), dtype=np.uint8)
-        images[np.arange(count), labels % side] += 120
+        images[np.arange(count), :, labels % side] += 120
         return images, labels
 
     (x_train, y_train), (x_test, y_test) = draw(train), draw(test)
@@ -113,18 +113,67 @@ def material(of: Scenario, *, model: Any = softmax, data: Dataset | None = None,
     )
 
 
+@dataclass(frozen=True)
+class Span:
+    """Something that a device does for a while."""
+
+    device: int
+    begin_s: float
+    end_s: float
+    frequency_Hz: float = 0.0
+
+
+class Watch:
+    """Looks at the clock's periods: what every device computes and transfers, and when."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._clock = unit.clock
+        self._inner, self._report = unit.clock._trainer, unit.clock.on_unfinished
+        self._computing: dict[int, Span] = {}
+        self.transfers: list[Span] = []
+        unit.clock._trainer, unit.clock.on_unfinished = self, self.unfinished
+
+    @property
+    def computations(self) -> list[Span]:
+        return list(self._computing.values())
+
+    def train(self, job: Any, model: np.ndarray, share: float) -> Any:
+        period, now = self._clock._periods[job.id], self._clock.now
+        self._computing[job.id] = Span(job.dispatch.device, now, now + period.compute_s, period.frequency_Hz)
+        return self._inner.train(job, model, share)
+
+    def unfinished(self, period: Any, outcome: str) -> None:
+        span = self._computing.get(period.job.id)
+        if span is not None and span.end_s > self._clock.now:
+            self._computing[period.job.id] = replace(span, end_s=self._clock.now)
+        self._note(period)
+        self._report(period, outcome)
+
+    def arrived(self) -> None:
+        self._note(self._clock.arrived_period())
+
+    def _note(self, period: Any) -> None:
+        i = period.job.dispatch.device
+        if period.download_s:
+            self.transfers.append(Span(i, period.start_s, period.start_s + period.download_s))
+        if period.upload_s:
+            begin_s = period.upload_start_s
+            self.transfers.append(Span(i, begin_s, min(begin_s + period.upload_s, self._clock.now)))
+
+
 @dataclass
 class Seen:
     """Everything that a server reported, in order."""
 
     inner: Any
-    unit: Any = None
+    watch: Watch
     taken_: list[tuple[Taken, float]] = field(default_factory=list)
     made_: list[tuple[int, int, np.ndarray, float]] = field(default_factory=list)
     lost_: list[tuple[int, int, str, float]] = field(default_factory=list)
 
     def taken(self, taken: Taken, now: float) -> None:
         self.taken_.append((taken, now))
+        self.watch.arrived()
         self.inner.taken(taken, now)
 
     def made(self, task: int, version: int, model: np.ndarray, now: float) -> None:
@@ -176,7 +225,7 @@ def simulate(
     laboratory = lab if lab is not None else laboratories.of(world.scenario.seed)
     policies = scheduled(world, schedule) if schedule is not None else BASELINES[scheme](world)
     unit = Unit(scheme, world, laboratory, InProcess(laboratories), policies)
-    seen = Seen(unit.records)
+    seen = Seen(unit.records, Watch(unit))
     unit.server.recorder = seen  # type: ignore[assignment]
     tasks = range(world.task_count)
     out = Simulated(unit, seen, [], [0 for _ in tasks], 0, [], [])

@@ -1,14 +1,14 @@
-"""How a server takes local models in: staleness factors, mixing, buffered steps, averages."""
+"""How much a local model counts, and how it is mixed in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dmafl.errors import ShownAsIs, bad_input
+from dmafl.errors import bad_input
 from dmafl.learning.arrays import Vector
 
 FloatArray = NDArray[np.float64]
@@ -83,24 +83,6 @@ def mix(global_: Vector, local: Vector, weight: float | FloatArray, out: Vector 
     return mixed
 
 
-def fedbuff_step(w: Vector, deltas: Sequence[Vector], weights: Sequence[float], server_lr: float) -> Vector:
-    """w + server_lr mean(phi(s) (w_local - w_received)), `deltas` the differences and `weights` their phi(s)."""
-    _check_some("deltas", deltas)
-    total = np.zeros(w.shape)
-    for delta, weight in zip(deltas, weights, strict=True):
-        total += float(weight) * delta.astype(np.float64)
-    return (w + server_lr * total / len(deltas)).astype(w.dtype)
-
-
-def average(models: Sequence[Vector]) -> Vector:
-    """The mean of local models, as FedAvg takes it from devices with equally many samples."""
-    _check_some("models", models)
-    total = np.zeros(models[0].shape)
-    for model in models:
-        total += model
-    return (total / len(models)).astype(models[0].dtype)
-
-
 def _stale(staleness: ArrayLike) -> FloatArray:
     s = np.asarray(staleness, dtype=np.float64)
     if (s < 0).any():
@@ -113,8 +95,3 @@ def _stale(staleness: ArrayLike) -> FloatArray:
 def _check_not_negative(name: str, value: float) -> None:
     if not (np.isfinite(value) and value >= 0):
         raise bad_input(name, "must be a finite number >= 0", value, "Stale models may not gain weight.")
-
-
-def _check_some(name: str, models: Sequence[Vector]) -> None:
-    if not models:
-        raise bad_input(name, "must have at least one model", ShownAsIs("none"), "Wait for an upload.")

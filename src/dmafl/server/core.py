@@ -95,6 +95,8 @@ class Server:
                         return
                 case Wake(dispatch):
                     self._start(dispatch)
+                case Arrived(job, _) | Failed(job, _) if self.done(job.dispatch.task):
+                    self.in_flight[job.dispatch.task] -= 1  # the task has all it wants: too late
                 case Arrived(job, result):
                     while not result.done():
                         yield result

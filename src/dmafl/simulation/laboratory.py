@@ -18,6 +18,7 @@ from dmafl.learning.inputs import Inputs, channel_statistics, pixels, standardis
 from dmafl.learning.local_sgd import train
 from dmafl.learning.models import Factory, build
 from dmafl.learning.parameters import FlatModel
+from dmafl.learning.threads import compute_with_one_thread
 from dmafl.randomness import generator
 from dmafl.scenario.model import Scenario, Task
 
@@ -60,8 +61,9 @@ class Laboratory:
     """Trains and tests. Its answers depend on (scenario, seed) and the order alone, in whatever process it is."""
 
     def __init__(self, scenario: Scenario, material: Material) -> None:
+        compute_with_one_thread()
         self.scenario = scenario
-        self.tasks = [_Bench(scenario, number, name, material) for number, name in enumerate(scenario.tasks)]
+        self.tasks = [Bench(scenario, number, name, material) for number, name in enumerate(scenario.tasks)]
 
     def first_model(self, task: int) -> Vector:
         """Global model 0."""
@@ -76,7 +78,7 @@ class Laboratory:
         return self.tasks[task].test(parameters, share, everything)
 
 
-class _Bench:
+class Bench:
     """One task of the laboratory."""
 
     def __init__(self, scenario: Scenario, number: int, name: str, material: Material) -> None:
@@ -112,12 +114,16 @@ class _Bench:
         )
         self.subset = fixed_subset(self.test_inputs, scenario.evaluation.samples, 0)
 
+    def local_inputs(self, device: int, share: float) -> Inputs:
+        """The samples that a device has when its stream has come to `share`."""
+        return _shown(self.train_inputs, self.stream.local(device, share))
+
     def train(self, order: TrainingOrder, received: Vector) -> Vector:
-        data = _shown(self.train_inputs, self.stream.local(order.device, order.share))
+        """The local model of `order`."""
         return train(
             self.model,
             received,
-            data,
+            self.local_inputs(order.device, order.share),
             steps=order.steps,
             batch=order.batch,
             learning_rate=self.settings.learning_rate,
@@ -127,6 +133,7 @@ class _Bench:
         ).parameters
 
     def test(self, parameters: Vector, share: float, everything: bool) -> Tested:
+        """Loss and accuracy of a global model."""
         chosen = self.test_inputs if everything else self.subset
         outcome = evaluate(self.model, parameters, _shown(chosen, self.stream.test(share)))
         return Tested(outcome.loss, outcome.accuracy, outcome.samples)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Generic, Protocol, TypeVar
 
 from dmafl.learning.arrays import Vector
-from dmafl.learning.threads import ENVIRONMENT, compute_with_one_thread
+from dmafl.learning.threads import ENVIRONMENT
 from dmafl.scenario.model import Scenario
 from dmafl.simulation.laboratory import Laboratory, Material, Tested, TrainingOrder
 
@@ -70,7 +70,6 @@ class Laboratories:
     """The laboratories of the last few seeds."""
 
     def __init__(self, scenario: Scenario, material: Material) -> None:
-        compute_with_one_thread()
         self._scenario, self._material = scenario, material
         self._made: dict[int, Laboratory] = {}
 

@@ -1,0 +1,73 @@
+"""What docs/simulation.md and docs/benchmarks.md list is what there is."""
+
+import re
+import tomllib
+from typing import get_args
+
+import pytest
+
+from dmafl.runs.trackers import TRACKERS
+from dmafl.runs.verify import RULES
+from dmafl.scenario.model import Drift
+from dmafl.schemes.registry import BASELINES, PLANNED
+from dmafl.server.messages import Event, Transport
+from dmafl.simulation import clock
+from docs.docpages import DOCS, ROOT, blocks, codes, table_rows
+
+TEXT = (DOCS / "simulation.md").read_text(encoding="utf-8")
+
+
+def first_codes(header: str) -> list[str]:
+    return [codes(row[0])[0] for row in table_rows(TEXT, header)]
+
+
+def test_schemes_are_those_of_the_registry():
+    assert first_codes("| Scheme |") == [*BASELINES, *PLANNED]
+
+
+def test_streams_are_those_of_the_scenario():
+    assert first_codes("| `drift.kind` |") == list(get_args(Drift.model_fields["kind"].annotation))
+
+
+def test_checks_are_those_of_verify():
+    assert first_codes("| Check |") == [name for name, *_ in RULES]
+
+
+def test_events_and_methods_are_those_of_the_server():
+    assert set(first_codes("| Event |")) == {kind.__name__ for kind in get_args(Event)}
+    methods = {re.match(r"\w+", one)[0] for one in first_codes("| Method |")}
+    assert methods == {name for name in vars(Transport) if not name.startswith("_")}
+
+
+def test_the_order_at_one_instant_is_the_clocks():
+    kinds = ("PLANNED", "ARRIVE", "DUE", "COMPUTED", "DOWNLOADED", "READY", "WAKE")
+    assert [getattr(clock, kind) for kind in kinds] == list(range(len(kinds)))
+
+
+def test_trackers_have_their_extras():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert first_codes("| Tracker |") == list(TRACKERS)
+    assert set(TRACKERS) <= set(extras["optional-dependencies"])
+
+
+def test_benchmarks_have_the_options_that_the_page_uses():
+    commands = [
+        line.partition("#")[0].split()
+        for block in blocks(DOCS / "benchmarks.md")
+        for line in block.text.splitlines()
+        if line.startswith("python ")
+    ]
+    assert {command[1] for command in commands} == {
+        str(path.relative_to(ROOT)) for path in (ROOT / "benchmarks").glob("*.py")
+    }
+    for command in commands:
+        source = (ROOT / command[1]).read_text(encoding="utf-8")
+        for option in (word for word in command[2:] if word.startswith("--")):
+            assert f'"{option}"' in source, " ".join(command)
+
+
+@pytest.mark.parametrize("name", ["checking", "engine", "simulator", "accuracy"])
+def test_figures_have_their_place(name):
+    text = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    assert text.count(f"<!-- figures: {name} -->") == 1
+    assert text.count("<!-- end of figures -->") == 4

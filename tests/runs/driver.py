@@ -1,0 +1,139 @@
+"""Start `dmafl run` again and again from one warm process, and stop it on the way.
+
+Importing torch takes seconds, a small run a fraction of one: this process imports everything once, has no threads of
+its own, and forks a child for every run; the child calls the command's own `main`. Only the picture at the end is left
+out. Prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import os
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_name] = "1"
+
+import contextlib
+import json
+import random
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+
+def warm_up() -> Any:
+    """Import what a run needs, and nothing that starts threads."""
+    import torch
+
+    torch.set_num_threads(1)
+    import pandas  # noqa: F401  pyarrow asks for it when it makes its first table
+    import pyarrow.dataset  # noqa: F401
+    import tomlkit  # noqa: F401
+
+    import dmafl.plans.files
+    import dmafl.reports.live_view
+    import dmafl.reports.run_table
+    import dmafl.runs.run
+    from dmafl.cli.app import main
+
+    dmafl.runs.run.Run.plot = lambda self, path=None: self.path / "accuracy.png"  # type: ignore[method-assign]
+    return main
+
+
+class Command:
+    """A run of the command in a forked child."""
+
+    def __init__(self, main: Any, log: Path, *arguments: str) -> None:
+        self.begun = time.monotonic()
+        self.pid = os.fork()
+        if self.pid == 0:
+            with log.open("a") as out:
+                os.dup2(out.fileno(), 1)
+                os.dup2(out.fileno(), 2)
+            sys.argv = ["dmafl", "run", *arguments]
+            code = 1
+            try:
+                main()
+                code = 0
+            except SystemExit as stop:
+                code = int(stop.code or 0)
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+
+    def stop_after(self, delay_s: float, number: int) -> int:
+        """Send a signal at that age, if it still runs then; its exit code, negative where a signal ended it."""
+        while time.monotonic() - self.begun < delay_s:
+            done, status = os.waitpid(self.pid, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.001)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+        return self.wait()
+
+    def wait(self) -> int:
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in ("metrics.parquet", "periods.parquet")}
+
+
+def drive(scenario: str, data: str, root: Path, schemes: list[str], mode: str, times: int, seed: int) -> dict[str, Any]:
+    """Stop `times` runs at random moments, resume each until it is done, compare with one that was left alone."""
+    main = warm_up()
+    fixed = [scenario, "--data-dir", data, "--workers", "1", "--checkpoint-s", "0"]
+    for scheme in schemes:
+        fixed += ["--scheme", scheme]
+
+    def command(folder: Path, *more: str) -> Command:
+        return Command(main, root / f"{folder.name}.log", *fixed, "-o", str(folder), *more)
+
+    whole = root / "whole"
+    first = command(whole)
+    problems = [] if first.wait() == 0 else ["the run that was left alone failed"]
+    length_s = time.monotonic() - first.begun
+    expected = tables(whole)
+    dice = random.Random(seed)
+    codes, stops, in_the_middle = [], 0, 0
+    for number in range(times):
+        folder = root / f"{mode}-{number:02d}"
+        more: tuple[str, ...] = ()
+        # One moment in each part of the run, and sometimes one or two more after resuming.
+        delay_s = length_s * (number + dice.random()) / times
+        while True:
+            code = command(folder, *more).stop_after(delay_s, getattr(signal, mode))
+            codes.append(code)
+            more = ("--resume",)
+            if code == 0:
+                break
+            stops += 1
+            in_the_middle += (folder / "checkpoint").exists()
+            if dice.random() < 0.6:
+                code = command(folder, *more).wait()
+                codes.append(code)
+                if code != 0:
+                    log = (root / f"{folder.name}.log").read_text()[-500:]
+                    problems.append(f"{folder.name}: resume ended with {code} after {delay_s:.3f} s: {log}")
+                break
+            delay_s = length_s * dice.random()
+        if code == 0:
+            if tables(folder) != expected:
+                problems.append(f"{folder.name}: other results after a stop at {delay_s:.3f} s")
+            shutil.rmtree(folder)
+    return {
+        "length_s": length_s,
+        "codes": codes,
+        "stops": stops,
+        "in_the_middle": in_the_middle,
+        "problems": problems,
+    }
+
+
+if __name__ == "__main__":
+    order = json.loads(sys.argv[1])
+    sys.stdout.write(json.dumps(drive(**{**order, "root": Path(order["root"])})))
