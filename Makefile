@@ -43,6 +43,8 @@ docs: $(VENV)/.dev
 
 bench: $(VENV)/.runtime
 	$(BIN)/python benchmarks/checking.py
+	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/simulator.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -30,8 +30,10 @@ def replacing(path: Path) -> Iterator[Path]:
             os.fsync(written.fileno())
         part.chmod(0o666 & ~_umask())
         part.replace(path)
-    except BaseException:
+    except BaseException as error:
         part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, str(part)):
+            raise OSError(error.errno, error.strerror or str(error), str(path)) from error
         raise
 
 

@@ -67,13 +67,16 @@ def test_own_stream(tmp_path: Path) -> None:
 
 
 def test_a_stream_without_samples_is_refused_with_a_remedy(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"local data.*at least one sample; got none\. Give the device more data"):
+    with pytest.raises(
+        BadInput, match=r"local data.*at least one sample; got none\. Give the device more data"
+    ):
         run(Empty, tmp_path / "run")
     assert dmafl.Run(tmp_path / "run").manifest["status"] == "failed"
 
 
 def test_periods_of_an_own_stream_say_how_many_samples_there_were(tmp_path: Path) -> None:
     """A batch of an own stream is cut to what the stream shows, and the row says so: energy follows the batch."""
+
     class Single(Halves):
         def local(self, device: int, share: float) -> View:
             return View(self.dealt[device, :1])

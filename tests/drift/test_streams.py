@@ -97,7 +97,9 @@ def test_label_shift_moves_towards_the_neighbour(strength: float) -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0, 1), st.floats(0, 1))
-def test_label_shift_keeps_rows_distinct_where_neighbours_share_samples(seed: int, share: float, strength: float) -> None:
+def test_label_shift_keeps_rows_distinct_where_neighbours_share_samples(
+    seed: int, share: float, strength: float
+) -> None:
     rng = np.random.default_rng(seed)
     dealt = np.stack([rng.permutation(15)[:10] for _ in range(3)])
     for device in range(3):
@@ -180,7 +182,9 @@ def shares(**drift) -> list[tuple[float, float, float]]:
         if row["compute_s"] and row["outcome"] == "aggregated":
             begin_s = row["start_s"] + row["download_s"]
             before = sum(
-                other["compute_s"] for other in rows if other["device"] == row["device"] and other["end_s"] < row["end_s"]
+                other["compute_s"]
+                for other in rows
+                if other["device"] == row["device"] and other["end_s"] < row["end_s"]
             )
             out.append((begin_s, before, row["samples"]))
     return out
@@ -237,7 +241,16 @@ def test_drift_by_aggregation_is_the_same_for_training_and_testing() -> None:
     """With per_aggregation the version takes the place of time: also for what the tests show."""
     drift = {"kind": "abrupt", "change_at": 0.5, "strength": 1.0, "per_aggregation": True}
     small = scenario(
-        {"one": {"slots": 40, "window_s": 1e4, "steps_min": 30, "steps_max": 30, "batch_min": 6, "drift": drift}}
+        {
+            "one": {
+                "slots": 40,
+                "window_s": 1e4,
+                "steps_min": 30,
+                "steps_max": 30,
+                "batch_min": 6,
+                "drift": drift,
+            }
+        }
     )
     run = simulate(small, "fedavg-full")
     accuracy = {row["aggregation"]: row["accuracy"] for row in run.metrics}

@@ -72,9 +72,7 @@ def draw_jobs(
         steps=rng.integers(1, most_steps + 1, size=slots).astype(np.float64),
         batch=np.ones(slots),
         samples=np.ones(slots),
-        mix=mix_weight(
-            alpha, phi or Constant(), np.arange(slots) - version, np.arange(slots), mix_decay
-        ),
+        mix=mix_weight(alpha, phi or Constant(), np.arange(slots) - version, np.arange(slots), mix_decay),
         rate=np.full(slots, 0.1),
         proximal=proximal,
         idle_s=start_s - before_s,
@@ -128,7 +126,12 @@ class Quadratic:
     """
 
     def __init__(self, A: Array, data: Array, direction: Array, tilt: Array, straight: bool) -> None:
-        self.A, self.direction, self.data, self.tilt = A, direction, data, tilt  # (I, M, M), (I, M), (I, D, M), (I,)
+        self.A, self.direction, self.data, self.tilt = (
+            A,
+            direction,
+            data,
+            tilt,
+        )  # (I, M, M), (I, M), (I, D, M), (I,)
         self.bend = np.einsum("im,imn,in->i", direction, A, direction)
         self.bend_off = self.bend if straight else np.zeros(len(A))
         self.samples = D = data.shape[1]
@@ -143,7 +146,10 @@ class Quadratic:
         self.smoothness = max(float(eigenvalues[-1]), 0.0)
         self.local_smoothness = float(np.abs(np.linalg.eigvalsh(A)).max())
         self.weak_convexity = max(0.0, -float(eigenvalues[0]))
-        self.variability = self.local_smoothness
+
+    def variability_at(self, w: Array) -> float:
+        """Theta for the models `w`: here it is the same for all."""
+        return self.local_smoothness
 
     def begin(self, w0: Array, batches: Array) -> Array:
         """w0 as rows; `batches` says for every step of the run how many different batches there are."""
@@ -275,7 +281,7 @@ class Wavy(Paths):
     def __init__(self, base: Quadratic, kappa: float, omega: float, phase: Array) -> None:
         self.base, self.kappa, self.omega, self.phase = base, kappa, omega, phase
         self.samples, self.direction = base.samples, base.direction
-        self.variance, self.variability = base.variance, base.variability
+        self.variance, self.variability_at = base.variance, base.variability_at
         bend = kappa * omega**2
         eigenvalues = np.linalg.eigvalsh(base.A.mean(0))
         together = abs(np.exp(1j * phase).mean())  # |mean_i cos(x + phase_i)| is at most this
@@ -327,6 +333,10 @@ class Logistic(Paths):
         self.smoothness = float(np.linalg.eigvalsh(moments.mean(1)).max()) + mu
         self.local_smoothness = float(np.linalg.eigvalsh(moments).max()) + mu
         self.reach = float(np.linalg.norm(moved, axis=-1).max())
+
+    def variability_at(self, w: Array) -> float:
+        """Theta for the models `w`: d(gradient)/dz has at most this norm for z within `reach`."""
+        return 1 + self.reach * self.largest(w) / 4
 
     def moved(self, theta: Array) -> Array:
         """All samples, (..., I, D, M)."""
@@ -391,6 +401,8 @@ class Problem:
     alpha: float
     plain_mixing: bool
     """Whether every mixing weight is `alpha` < 1, as Theorem 1 has it."""
+    corner: bool = False
+    """Whether it was made to leave a bound little slack."""
 
     @property
     def devices(self) -> int:
@@ -481,37 +493,32 @@ class Found:
 def measure(problem: Problem, rng: np.random.Generator) -> Found:
     """Run the problem, take every constant from the run, and evaluate the bounds with them; cut blocks at random."""
     done = run(problem)
-    loss, jobs, streams, I = problem.loss, problem.jobs, problem.streams, problem.devices
+    loss, jobs, streams, devices = problem.loss, problem.jobs, problem.streams, problem.devices
     square = loss.square
     at_step, at_end = streams.positions(done.time_s), streams.positions(jobs.end_s)
     whole = loss.whole_gradient(done.u, at_step)
     pull = jobs.proximal * (done.u - done.u[done.first][done.job])
-    delta, V1_samples, V2_samples = np.zeros(I), 0.0, 0.0
+    delta, V1_samples, V2_samples = np.zeros(devices), 0.0, 0.0
     for i in set(jobs.device.tolist()):
         own = jobs.device[done.job] == i
         theta, u = done.used[own], done.u[own]
         delta[i] = square(whole[own] - loss.gradient(i, u, theta)).max()
         V1_samples = max(V1_samples, loss.samples_square(i, u, theta, 0.0 * pull[own]))
         V2_samples = max(V2_samples, loss.samples_square(i, u, theta, pull[own]))
-    if isinstance(loss, Logistic):
-        # d(gradient of log(1 + exp(-z'w)))/dz has at most this norm for z within `reach`.
-        variability = 1 + loss.reach * loss.largest(done.u) / 4
-    else:
-        variability = loss.variability
     V2 = float(square(done.g).max())
     first_theta, last_theta = streams.positions(0.0), at_end[-1]
     signed, size = _rates(problem, done.w[:-1], np.append(0.0, jobs.end_s[:-1]), jobs.end_s)
     constants = Constants(
         smoothness=loss.smoothness,
         weak_convexity=loss.weak_convexity,
-        variability=variability,
+        variability=loss.variability_at(done.u),
         gradient_bound=float((square(loss.whole_gradient(done.w[:-1], at_end)) * (jobs.staleness > 0)).max()),
         regularised_gradient_bound=V2,
         first_loss=loss.loss(done.w[0], first_theta),
         lowest_loss=loss.loss(done.w[-1], last_theta),
         sample_variance=loss.variance,
         dissimilarity=delta,
-        gram=np.zeros((I, I)),
+        gram=np.zeros((devices, devices)),
         drift_idle=signed[0],
         drift_active=signed[1],
         **_window_rates(problem, done),
@@ -566,11 +573,11 @@ def _window_rates(problem: Problem, done: Run) -> dict[str, Array]:
 def _rates(problem: Problem, models: Array, since_s: Array, until_s: Array) -> tuple[Array, Array]:
     """Largest drift rates of each device, signed and absolute, (2, I) each: idle and active.
 
-    For model n over its interval. Slopes are monotone in theta, which is linear on a piece: its ends are enough.
+    For each model over its interval. Slopes are monotone in theta, which is linear on a piece: its ends are enough.
     """
-    streams, loss, I = problem.streams, problem.loss, problem.devices
-    signed, size = np.zeros((2, I)), np.zeros((2, I))
-    for i in range(I):
+    streams, loss, devices = problem.streams, problem.loss, problem.devices
+    signed, size = np.zeros((2, devices)), np.zeros((2, devices))
+    for i in range(devices):
         if not streams.speed[:, i].any():
             continue
         cuts = streams.pieces(i, since_s, until_s)
@@ -580,7 +587,11 @@ def _rates(problem: Problem, models: Array, since_s: Array, until_s: Array) -> t
             seen = lasts.copy()
             seen[:, 1 - kind :: 2] = False
             if seen.any():
-                rate = np.concatenate([slope[:, :-1][seen], slope[:, 1:][seen]]) * streams.speed[kind, i] / I
+                rate = (
+                    np.concatenate([slope[:, :-1][seen], slope[:, 1:][seen]])
+                    * streams.speed[kind, i]
+                    / devices
+                )
                 signed[kind, i], size[kind, i] = rate.max(), np.abs(rate).max()
     return signed, size
 
@@ -592,18 +603,18 @@ def _blocks(
 
     Gamma is the mean of the blocks' own; where the bias of a block is larger than it says, lambda_b has the rest.
     """
-    loss, jobs, streams, I, G = problem.loss, problem.jobs, problem.streams, problem.devices, len(problem.jobs)
-    starts = np.unique(np.append(0, np.flatnonzero(rng.uniform(size=G) < rng.uniform(0, 1))))
-    which = np.searchsorted(starts, np.arange(G), side="right") - 1
-    until_s = jobs.end_s[np.append(starts[1:], G) - 1]
+    loss, jobs, streams, slots = problem.loss, problem.jobs, problem.streams, len(problem.jobs)
+    starts = np.unique(np.append(0, np.flatnonzero(rng.uniform(size=slots) < rng.uniform(0, 1))))
+    which = np.searchsorted(starts, np.arange(slots), side="right") - 1
+    until_s = jobs.end_s[np.append(starts[1:], slots) - 1]
     theta = streams.positions(until_s)
     W, weight = done.w[starts], jobs.mix * jobs.rate * jobs.steps
     n = np.bincount(which, weight)
     whole = loss.whole_gradient(W, theta)
-    deviation = np.stack([loss.gradient(i, W, theta[:, i]) - whole for i in range(I)])
+    deviation = np.stack([loss.gradient(i, W, theta[:, i]) - whole for i in range(problem.devices)])
     grams = loss.inner(deviation[:, None], deviation[None])  # (I, I, blocks)
     gram = grams.mean(2)
-    share = np.stack([np.bincount(which, weight * (jobs.device == i)) / n for i in range(I)])
+    share = np.stack([np.bincount(which, weight * (jobs.device == i)) / n for i in range(problem.devices)])
     bias = np.einsum("ib,ijb,jb->b", share, grams, share).clip(min=0)
     known = np.einsum("ib,ij,jb->b", share, gram, share).clip(min=0)
     lam = np.maximum(np.sqrt(bias) - np.sqrt(known), 0)
@@ -635,13 +646,13 @@ def draw_problem(rng: np.random.Generator, family: str) -> Problem:
     """A random problem of a family; one quadratic in four is a corner, where a bound has little or no slack."""
     if family == "quadratic" and rng.uniform() < 1 / 4:
         return CORNERS[rng.integers(len(CORNERS))](rng)
-    I, G, M = (int(rng.integers(*ends)) for ends in ((2, 5), (3, 13), (1, 5)))
+    devices, G, M = (int(rng.integers(*ends)) for ends in ((2, 5), (3, 13), (1, 5)))
     D = int(rng.integers(2, 9)) if family == "quadratic" else int(rng.integers(2, 4))
     alpha, phi = float(rng.uniform(0.05, 1.0)), _draw_phi(rng)
     decay = float(rng.uniform(2, 20)) if rng.uniform() < 0.3 else None
     jobs = draw_jobs(
         rng,
-        devices=I,
+        devices=devices,
         slots=G,
         most_stale=int(rng.integers(0, 6)),
         alpha=alpha,
@@ -650,13 +661,17 @@ def draw_problem(rng: np.random.Generator, family: str) -> Problem:
         proximal=float(rng.choice([0.0, 1.0])) * float(10 ** rng.uniform(-2, 0.5)),
     )
     drifts = rng.uniform() < 0.7
-    speeds = rng.exponential(size=(2, I)) * rng.choice([0.0, 1.0], p=[0.25, 0.75], size=(2, I)) * drifts
+    speeds = (
+        rng.exponential(size=(2, devices))
+        * rng.choice([0.0, 1.0], p=[0.25, 0.75], size=(2, devices))
+        * drifts
+    )
     streams = Streams(jobs, *speeds)
-    direction = rng.normal(size=(I, M)) * 10 ** rng.uniform(-2, 0.5)
+    direction = rng.normal(size=(devices, M)) * 10 ** rng.uniform(-2, 0.5)
     if rng.uniform() < 0.3:
-        direction = np.repeat(direction[:1], I, axis=0)
+        direction = np.repeat(direction[:1], devices, axis=0)
     spread, apart = 10 ** rng.uniform(-2, 0.5, size=2)
-    data = rng.normal(size=(I, D, M)) * spread + rng.normal(size=(I, 1, M)) * apart
+    data = rng.normal(size=(devices, D, M)) * spread + rng.normal(size=(devices, 1, M)) * apart
     w0 = rng.normal(size=M) * 10 ** rng.uniform(-1, 1)
     if family == "logistic":
         z = data + rng.normal(size=(1, 1, M))
@@ -679,18 +694,24 @@ def _draw_phi(rng: np.random.Generator) -> Any:
 
 
 def _draw_quadratic(rng: np.random.Generator, family: str, data: Array, direction: Array) -> Quadratic | Wavy:
-    I, _, M = data.shape
+    devices, _, M = data.shape
     low = -1.0 if family == "quadratic" and rng.uniform() < 0.4 else 0.05
-    turns = np.linalg.qr(rng.normal(size=(I, M, M)))[0]
-    A = np.einsum("imn,in,ipn->imp", turns, rng.uniform(low, 2.0, size=(I, M)), turns)
+    turns = np.linalg.qr(rng.normal(size=(devices, M, M)))[0]
+    A = np.einsum("imn,in,ipn->imp", turns, rng.uniform(low, 2.0, size=(devices, M)), turns)
     if rng.uniform() < 0.4:
-        A = np.repeat(A[:1], I, axis=0)
+        A = np.repeat(A[:1], devices, axis=0)
     A = (A + A.transpose(0, 2, 1)) / 2 * 10 ** rng.uniform(-0.5, 0.5)
-    quadratic = Quadratic(A, data, direction, rng.normal(size=I) * rng.choice([0.0, 1.0]), bool(rng.integers(2)))
+    quadratic = Quadratic(
+        A, data, direction, rng.normal(size=devices) * rng.choice([0.0, 1.0]), bool(rng.integers(2))
+    )
     if family == "quadratic":
         return quadratic
     omega = float(rng.uniform(0.5, 3.0))
-    phase = rng.uniform(0, 2 * np.pi, size=I) if rng.uniform() < 0.5 else np.full(I, rng.uniform(0, 6))
+    phase = (
+        rng.uniform(0, 2 * np.pi, size=devices)
+        if rng.uniform() < 0.5
+        else np.full(devices, rng.uniform(0, 6))
+    )
     return Wavy(quadratic, float(rng.uniform(0.1, 2.0)) / omega**2, omega, phase)
 
 
@@ -710,22 +731,22 @@ def _draw_batches(rng: np.random.Generator, family: str, jobs: TaskJobs, D: int)
 
 def equal_devices(rng: np.random.Generator) -> Problem:
     """One curvature in all directions, equal devices, mixing weight 1, rate 1/beta: a step's bound is an equality."""
-    I, G, M, D = (int(rng.integers(*ends)) for ends in ((1, 4), (1, 7), (1, 4), (2, 6)))
+    devices, G, M, D = (int(rng.integers(*ends)) for ends in ((1, 4), (1, 7), (1, 4), (2, 6)))
     most_steps = int(rng.choice([1, 1, 10]))
     stale = int(rng.integers(0, 4)) * (most_steps == 1)
-    jobs = draw_jobs(rng, devices=I, slots=G, most_stale=stale, most_steps=most_steps, alpha=1.0)
+    jobs = draw_jobs(rng, devices=devices, slots=G, most_stale=stale, most_steps=most_steps, alpha=1.0)
     curvature, speed = rng.uniform(0.2, 2.0), rng.exponential() * rng.choice([0.0, 1.0])
-    streams = Streams(jobs, np.full(I, speed), np.full(I, speed))
-    data = np.repeat(rng.normal(size=(1, D, M)) * 10 ** rng.uniform(-2, 0.5), I, axis=0)
-    direction = np.repeat(rng.normal(size=(1, M)) * 10 ** rng.uniform(-3, 0), I, axis=0)
-    A = np.repeat(curvature * np.eye(M)[None], I, axis=0)
-    loss = Quadratic(A, data, direction, np.full(I, rng.normal()), True)
+    streams = Streams(jobs, np.full(devices, speed), np.full(devices, speed))
+    data = np.repeat(rng.normal(size=(1, D, M)) * 10 ** rng.uniform(-2, 0.5), devices, axis=0)
+    direction = np.repeat(rng.normal(size=(1, M)) * 10 ** rng.uniform(-3, 0), devices, axis=0)
+    A = np.repeat(curvature * np.eye(M)[None], devices, axis=0)
+    loss = Quadratic(A, data, direction, np.full(devices, rng.normal()), True)
     jobs = jobs.with_(
         rate=np.full(G, 1 / curvature),
         batch=rng.integers(1, D + 1, size=G).astype(np.float64),
         samples=np.full(G, float(D)),
     )
-    return Problem("quadratic", loss, jobs, streams, False, rng.normal(size=M), 1.0, False)
+    return Problem("quadratic", loss, jobs, streams, False, rng.normal(size=M), 1.0, False, corner=True)
 
 
 def loss_turns_over(rng: np.random.Generator) -> Problem:
@@ -734,14 +755,24 @@ def loss_turns_over(rng: np.random.Generator) -> Problem:
     late = rng.uniform(0, 0.2) * rng.choice([0.0, 1.0])
     end_s = jobs.end_s
     jobs = jobs.with_(
-        start_s=0.0 * end_s, idle_s=0.0 * end_s, download_s=late * end_s, compute_s=0.1 * end_s, upload_s=(0.9 - late) * end_s
+        start_s=0.0 * end_s,
+        idle_s=0.0 * end_s,
+        download_s=late * end_s,
+        compute_s=0.1 * end_s,
+        upload_s=(0.9 - late) * end_s,
     )
-    curvature, w0, rise = rng.uniform(0.2, 2.0), float(rng.choice([-1, 1]) * rng.uniform(0.5, 2)), rng.exponential()
+    curvature, w0, rise = (
+        rng.uniform(0.2, 2.0),
+        float(rng.choice([-1, 1]) * rng.uniform(0.5, 2)),
+        rng.exponential(),
+    )
     direction, tilt = np.array([[2 * rise / (curvature * w0)]]), np.array([rise])
     streams = Streams(jobs, np.ones(1), np.ones(1) * rng.choice([0.0, 1.0]))
     loss = Quadratic(np.array([[[curvature]]]), np.zeros((1, 2, 1)), direction, tilt, True)
     jobs = jobs.with_(rate=np.full(1, 1 / curvature), batch=np.full(1, 2.0), samples=np.full(1, 2.0))
-    return Problem("quadratic", loss, jobs, streams, bool(rng.integers(2)), np.array([w0]), 1.0, False)
+    return Problem(
+        "quadratic", loss, jobs, streams, bool(rng.integers(2)), np.array([w0]), 1.0, False, corner=True
+    )
 
 
 def down_a_hill(rng: np.random.Generator) -> Problem:
@@ -754,8 +785,10 @@ def down_a_hill(rng: np.random.Generator) -> Problem:
     A = np.full((2, 1, 1), -curvature)
     loss = Quadratic(A, np.zeros((2, 2, 1)), np.zeros((2, 1)), np.zeros(2), False)
     two = np.full(G, 2.0)
-    jobs = jobs.with_(steps=np.full(G, e), rate=np.full(G, rng.uniform(0.1, 0.4) / curvature), batch=two, samples=two)
-    return Problem("quadratic", loss, jobs, streams, False, rng.normal(size=1), alpha, True)
+    jobs = jobs.with_(
+        steps=np.full(G, e), rate=np.full(G, rng.uniform(0.1, 0.4) / curvature), batch=two, samples=two
+    )
+    return Problem("quadratic", loss, jobs, streams, False, rng.normal(size=1), alpha, True, corner=True)
 
 
 CORNERS = (equal_devices, equal_devices, loss_turns_over, down_a_hill)

@@ -86,6 +86,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> dmafl.Run:
         schemes=tuple(BASELINES),
         seeds=(0, 7),
         output=tmp_path_factory.mktemp("finished") / "run",
-        models={name: softmax for name in small.tasks},
+        models=dict.fromkeys(small.tasks, softmax),
         datasets={name: dataset() for name in small.tasks},
     )

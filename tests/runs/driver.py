@@ -7,13 +7,9 @@ out. Prints one JSON object.
 
 from __future__ import annotations
 
-import os
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
-
 import contextlib
 import json
+import os
 import random
 import shutil
 import signal
@@ -25,6 +21,8 @@ from typing import Any
 
 def warm_up() -> Any:
     """Import what a run needs, and nothing that starts threads."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
     import torch
 
     torch.set_num_threads(1)
@@ -49,16 +47,18 @@ class Command:
         self.begun = time.monotonic()
         self.pid = os.fork()
         if self.pid == 0:
-            with log.open("a") as out:
-                os.dup2(out.fileno(), 1)
-                os.dup2(out.fileno(), 2)
-            sys.argv = ["dmafl", "run", *arguments]
             code = 1
             try:
+                with log.open("a") as out:
+                    os.dup2(out.fileno(), 1)
+                    os.dup2(out.fileno(), 2)
+                sys.argv = ["dmafl", "run", *arguments]
                 main()
                 code = 0
             except SystemExit as stop:
                 code = int(stop.code or 0)
+            except KeyboardInterrupt:  # before the command has begun
+                code = 130
             finally:
                 sys.stdout.flush()
                 sys.stderr.flush()
@@ -83,7 +83,9 @@ def tables(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in ("metrics.parquet", "periods.parquet")}
 
 
-def drive(scenario: str, data: str, root: Path, schemes: list[str], mode: str, times: int, seed: int) -> dict[str, Any]:
+def drive(
+    scenario: str, data: str, root: Path, schemes: list[str], modes: list[str], times: int, seed: int
+) -> dict[str, Any]:
     """Stop `times` runs at random moments, resume each until it is done, compare with one that was left alone."""
     main = warm_up()
     fixed = [scenario, "--data-dir", data, "--workers", "1", "--checkpoint-s", "0"]
@@ -95,40 +97,39 @@ def drive(scenario: str, data: str, root: Path, schemes: list[str], mode: str, t
 
     whole = root / "whole"
     first = command(whole)
-    problems = [] if first.wait() == 0 else ["the run that was left alone failed"]
+    problems = [] if first.wait() == 0 else [(root / "whole.log").read_text()]
     length_s = time.monotonic() - first.begun
     expected = tables(whole)
     dice = random.Random(seed)
-    codes, stops, in_the_middle = [], 0, 0
-    for number in range(times):
-        folder = root / f"{mode}-{number:02d}"
-        more: tuple[str, ...] = ()
+    codes, stopped, tried, in_the_middle = [], 0, 0, 0
+    while stopped < times and tried < 3 * times and not problems:
+        mode = modes[stopped % len(modes)]
+        folder = root / f"{mode}-{tried:02d}"
         # One moment in each part of the run, and sometimes one or two more after resuming.
-        delay_s = length_s * (number + dice.random()) / times
-        while True:
-            code = command(folder, *more).stop_after(delay_s, getattr(signal, mode))
-            codes.append(code)
-            more = ("--resume",)
-            if code == 0:
-                break
-            stops += 1
-            in_the_middle += (folder / "checkpoint").exists()
-            if dice.random() < 0.6:
-                code = command(folder, *more).wait()
-                codes.append(code)
+        delay_s = length_s * (stopped + dice.random()) / times
+        code = command(folder).stop_after(delay_s, getattr(signal, mode))
+        codes.append(code)
+        tried += 1
+        stopped += code != 0  # a run that was quicker than the moment is left out
+        in_the_middle += code != 0 and (folder / "checkpoint").exists()
+        while code != 0:
+            again = command(folder, "--resume")
+            if dice.random() < 0.3:
+                code = again.stop_after(length_s * dice.random(), getattr(signal, mode))
+            else:
+                code = again.wait()
                 if code != 0:
                     log = (root / f"{folder.name}.log").read_text()[-500:]
                     problems.append(f"{folder.name}: resume ended with {code} after {delay_s:.3f} s: {log}")
-                break
-            delay_s = length_s * dice.random()
-        if code == 0:
-            if tables(folder) != expected:
-                problems.append(f"{folder.name}: other results after a stop at {delay_s:.3f} s")
-            shutil.rmtree(folder)
+                    break
+            codes.append(code)
+        if code == 0 and tables(folder) != expected:
+            problems.append(f"{folder.name}: other results after a stop at {delay_s:.3f} s")
+        shutil.rmtree(folder, ignore_errors=True)
     return {
         "length_s": length_s,
         "codes": codes,
-        "stops": stops,
+        "stopped": stopped,
         "in_the_middle": in_the_middle,
         "problems": problems,
     }

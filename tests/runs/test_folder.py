@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from simulation.small import dataset, network, scenario, softmax
 def run(output: Path, **more) -> dmafl.Run:
     small = more.pop("scenario", scenario())
     stuff = {
-        "models": {name: softmax for name in small.tasks},
+        "models": dict.fromkeys(small.tasks, softmax),
         "datasets": {name: dataset() for name in small.tasks},
         "schemes": ["fedasync", "fedbuff"],
     }
@@ -63,8 +64,14 @@ def test_the_models_are_those_of_the_last_aggregation(finished: dmafl.Run) -> No
 
 
 def test_units_are_in_the_order_of_the_manifest(finished: dmafl.Run) -> None:
-    rows = zip(finished.metrics.column("scheme").to_pylist(), finished.metrics.column("seed").to_pylist(), strict=True)
-    wanted = [(scheme, seed) for scheme in finished.manifest["schemes"] for seed in finished.manifest["seeds"]]
+    rows = zip(
+        finished.metrics.column("scheme").to_pylist(),
+        finished.metrics.column("seed").to_pylist(),
+        strict=True,
+    )
+    wanted = [
+        (scheme, seed) for scheme in finished.manifest["schemes"] for seed in finished.manifest["seeds"]
+    ]
     assert list(dict.fromkeys(rows)) == wanted
 
 
@@ -80,14 +87,18 @@ def test_long_tables_do_not_depend_on_their_parts(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     n = 150_000
     columns = {
-        field.name: pa.array(["fedasync"] * n if field.type == pa.string() else rng.random(n).astype(field.type.to_pandas_dtype()))
+        field.name: pa.array(
+            ["fedasync"] * n
+            if field.type == pa.string()
+            else rng.random(n).astype(field.type.to_pandas_dtype())
+        )
         for field in METRICS
     }
     rows = pa.table(columns, schema=METRICS)
     contents = []
     for number, cuts in enumerate([(0, n), (0, 17, 1000, 100_001, n), tuple(range(0, n + 1, 30_000))]):
         folder = RunFolder(tmp_path / str(number))
-        for part, (begin, end) in enumerate(zip(cuts, cuts[1:], strict=False)):
+        for part, (begin, end) in enumerate(pairwise(cuts)):
             folder.write_parts("u", part, (rows.slice(begin, end - begin), PERIODS.empty_table()))
         folder.compact(["u"])
         contents.append((folder.path / "metrics.parquet").read_bytes())
@@ -129,7 +140,11 @@ def test_nothing_half_written_stays_after_resume(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     stop_early(folder)
     (folder / "models").mkdir(exist_ok=True)
-    for name in (".manifest.json.abcd1234.part", ".metrics.parquet.abcd1234.part", "models/.x.safetensors.abcd.part"):
+    for name in (
+        ".manifest.json.abcd1234.part",
+        ".metrics.parquet.abcd1234.part",
+        "models/.x.safetensors.abcd.part",
+    ):
         (folder / name).write_bytes(b"half")
     run(folder, resume=True)
     assert list(folder.rglob("*.part")) == []
@@ -189,8 +204,8 @@ def test_what_was_computed_is_readable_while_it_goes(tmp_path: Path) -> None:
     stop_early(tmp_path / "run")
     so_far = dmafl.Run(tmp_path / "run")
     assert so_far.manifest["status"] == "running"
-    assert 0 < so_far.metrics.num_rows
-    assert 0 < so_far.periods.num_rows
+    assert so_far.metrics.num_rows > 0
+    assert so_far.periods.num_rows > 0
     whole = run(tmp_path / "whole")
     rows = so_far.periods.to_pylist()
     assert rows == whole.periods.to_pylist()[: len(rows)]

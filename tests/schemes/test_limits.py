@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,6 @@ def test_a_shared_radio_does_one_transfer_at_a_time(scheme: str, seed: int) -> N
     waited = sum(row["wait_s"] > 0 for row in done.periods)
     for spans in busy.values():
         spans.sort()
-        for (_, end_s), (begin_s, _) in zip(spans, spans[1:], strict=False):
+        for (_, end_s), (begin_s, _) in pairwise(spans):
             assert begin_s >= end_s * (1 - SPANS)
     assert waited, "three tasks do meet at the radio"

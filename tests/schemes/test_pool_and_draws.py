@@ -62,11 +62,7 @@ def test_the_pool_comes_back_from_its_state() -> None:
 
 
 def test_seeds_and_tasks_draw_differently() -> None:
-    draws = {
-        (seed, task): [IdlePool(50, seed, "x", task).draw()[0] for _ in range(1)][0]
-        for seed in range(10)
-        for task in range(3)
-    }
+    draws = {(seed, task): IdlePool(50, seed, "x", task).draw()[0] for seed in range(10) for task in range(3)}
     assert len(set(draws.values())) > 10
 
 
@@ -112,13 +108,13 @@ def test_draws_depend_on_the_seed_alone() -> None:
 
 def test_a_frequency_that_cannot_be_shared_is_refused() -> None:
     fleet = {"frequency_min_Hz": 6e7, "frequency_max_Hz": 1e8}
-    with pytest.raises(BadInput, match="frequency_min_Hz.*at most frequency_max_Hz / J"):
+    with pytest.raises(BadInput, match=r"frequency_min_Hz.*at most frequency_max_Hz / J"):
         Drawn.of(World.resolve(scenario({"a": {}, "b": {}}, fleet=fleet)))
 
 
 @pytest.mark.parametrize("name", ["fedasink", "FedAvg", ""])
 def test_an_unknown_scheme_is_refused(name: str) -> None:
-    with pytest.raises(BadInput, match="scheme.*must be one of fedasync"):
+    with pytest.raises(BadInput, match=r"scheme.*must be one of fedasync"):
         check_name(name)
     for known in BASELINES:
         check_name(known)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ def test_no_device_does_two_jobs_of_a_task_at_once(runs, scheme: str) -> None:
     for name in SCENARIO.tasks:
         for device in range(5):
             own = [row for row in runs[scheme].periods if (row["task"], row["device"]) == (name, device)]
-            for before, after in zip(own, own[1:], strict=False):
+            for before, after in pairwise(own):
                 assert after["start_s"] >= before["end_s"]
                 assert after["idle_s"] == pytest.approx(after["start_s"] - before["end_s"])
 
@@ -115,7 +116,9 @@ def local_models(run: Simulated, task: int) -> list[tuple[dict, np.ndarray, np.n
     out = []
     for row in run.periods:
         if row["task"] == name and row["outcome"] == "aggregated":
-            order = TrainingOrder(task, row["device"], numbers[row["device"]], 0.0, row["steps"], row["batch"])
+            order = TrainingOrder(
+                task, row["device"], numbers[row["device"]], 0.0, row["steps"], row["batch"]
+            )
             numbers[row["device"]] += 1
             received = versions[row["version"]]
             out.append((row, laboratory.train(order, received), received))
@@ -198,7 +201,8 @@ def test_fedbuff_steps_after_every_full_buffer(runs) -> None:
         for slot, taken in slots.items():
             assert len(taken) == 3
             change = np.mean(
-                [(row["staleness"] + 1) ** -0.5 * (local - received) for row, local, received in taken], axis=0
+                [(row["staleness"] + 1) ** -0.5 * (local - received) for row, local, received in taken],
+                axis=0,
             )
             expected = version(run, task, slot) + change
             np.testing.assert_allclose(version(run, task, slot + 1), expected, rtol=FLOAT32, atol=FLOAT32)

@@ -156,7 +156,9 @@ def test_jobs_of_a_lost_device_go_to_one_that_has_finished_its_own() -> None:
 
 def test_frequencies_that_a_plan_overbooks_are_cut_to_the_cpu() -> None:
     """S5 holds at every instant, whatever the plan was."""
-    world = World.resolve(scenario({"a": {"slots": 6}, "b": {"slots": 6}}, devices=2, fleet={"frequency_max_Hz": 1e8}))
+    world = World.resolve(
+        scenario({"a": {"slots": 6}, "b": {"slots": 6}}, devices=2, fleet={"frequency_max_Hz": 1e8})
+    )
     schedule = dmafl.round_robin(world)
     columns = schedule.columns() | {"frequency_Hz": np.full(len(schedule), 9e7)}
     run = simulate(world, "scheduled", Schedule.from_columns(columns))

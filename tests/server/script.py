@@ -123,7 +123,9 @@ class Notes:
 class Bench:
     """A server between a scripted transport and policies."""
 
-    def __init__(self, policies: Sequence[Any], slots: Sequence[int], refused: dict[int, str] | None = None) -> None:
+    def __init__(
+        self, policies: Sequence[Any], slots: Sequence[int], refused: dict[int, str] | None = None
+    ) -> None:
         self.transport, self.notes, self.policies = ScriptedTransport(refused or {}), Notes(), list(policies)
         first = [vector(0.0) for _ in policies]
         self.server = Server(first, slots, policies, self.transport, self.notes)

@@ -72,9 +72,7 @@ def test_a_failed_job_is_dispatched_again() -> None:
 
 
 def test_a_device_that_leaves_is_lost_to_every_task() -> None:
-    policies = [
-        ScriptedPolicy(half(), [order(0, task)], [[order(1, task)]]) for task in range(2)
-    ]
+    policies = [ScriptedPolicy(half(), [order(0, task)], [[order(1, task)]]) for task in range(2)]
     bench = Bench(policies, [2, 2])
     bench.handle()
     bench.handle(Left(0))
@@ -176,7 +174,7 @@ class _Fleet:
 
     device_count = 3
 
-    def order(self, device: int, task: int, start_s: float):  # noqa: ANN201
+    def order(self, device: int, task: int, start_s: float):
         return order(device, task, start_s=start_s)
 
 

@@ -28,6 +28,7 @@ SIDE, CLASSES = 4, 3
 FEATURES = SIDE * SIDE
 PARAMETERS = CLASSES * (FEATURES + 1)
 
+
 def softmax() -> nn.Module:
     """Softmax regression on 4x4 images with 3 classes; weights drawn by torch."""
     return nn.Sequential(nn.Flatten(), nn.Linear(FEATURES, CLASSES))
@@ -44,7 +45,13 @@ def five_outputs() -> nn.Module:
 
 
 def dataset(
-    train: int = 90, test: int = 30, *, seed: int = 0, side: int = SIDE, classes: int = CLASSES, name: str = "tiny"
+    train: int = 90,
+    test: int = 30,
+    *,
+    seed: int = 0,
+    side: int = SIDE,
+    classes: int = CLASSES,
+    name: str = "tiny",
 ) -> Dataset:
     """Noisy images with a brighter column for each class, so that there is something to learn."""
     rng = np.random.default_rng(seed)
@@ -105,11 +112,15 @@ def scenario(
     )
 
 
-def material(of: Scenario, *, model: Any = softmax, data: Dataset | None = None, streams: Any = None) -> Material:
+def material(
+    of: Scenario, *, model: Any = softmax, data: Dataset | None = None, streams: Any = None
+) -> Material:
     """The tiny data and model for every task of a scenario."""
     data = data if data is not None else dataset()
     return Material(
-        models={name: model for name in of.tasks}, datasets={name: data for name in of.tasks}, streams=streams or {}
+        models=dict.fromkeys(of.tasks, model),
+        datasets=dict.fromkeys(of.tasks, data),
+        streams=streams or {},
     )
 
 

@@ -19,7 +19,9 @@ class Instant:
 
 
 def clock_of(radio: str = "shared", tasks: int = 3) -> VirtualClock:
-    small = scenario({f"t{j}": {} for j in range(tasks)}, devices=2, channel={"radio": radio, "kind": "fixed"})
+    small = scenario(
+        {f"t{j}": {} for j in range(tasks)}, devices=2, channel={"radio": radio, "kind": "fixed"}
+    )
     return VirtualClock(World.resolve(small), Instant())
 
 
@@ -46,7 +48,9 @@ def test_a_queued_order_of_a_finished_task_does_not_block_the_radio() -> None:
     assert isinstance(clock.next_event(), Wake)  # device 1; by now both orders of device 0 queue
     clock.finished(1)
     event = clock.next_event()
-    assert event == Wake(order(2, start_s=2e-6)), "it comes right after the download, before job 0 has arrived"
+    assert event == Wake(order(2, start_s=2e-6)), (
+        "it comes right after the download, before job 0 has arrived"
+    )
 
 
 def test_a_queued_order_of_a_finished_task_does_not_strand_the_next_one() -> None:

@@ -66,7 +66,9 @@ def transfer_s(gain: float, power_W: float) -> float:
     return PARAMETERS * BITS / (BANDWIDTH_HZ * math.log2(1 + gain * power_W / noise_W))
 
 
-def local_sgd(received: np.ndarray, x: np.ndarray, y: np.ndarray, device: int, number: int, e: int, B: int) -> np.ndarray:
+def local_sgd(
+    received: np.ndarray, x: np.ndarray, y: np.ndarray, device: int, number: int, e: int, B: int
+) -> np.ndarray:
     """w <- w - eta (gradient of the batch's cross-entropy + rho (w - received)), e times."""
     dice = generator(SEED, "batches", device, 0, number)
     dice.integers(1 << 63)  # what a network with dropout would use
@@ -93,7 +95,9 @@ def fedasync(first: np.ndarray) -> list[tuple[float, int, int, float, np.ndarray
     batch = [2 + math.floor(drawn("batch", i) * 5) for i in range(DEVICES)]
     frequency = [F_MIN + (F_MAX - F_MIN) * drawn("frequency", i) for i in range(DEVICES)]
     idle, draws, jobs, order = list(range(DEVICES)), 0, [0] * DEVICES, 0
-    events: list[tuple[float, int, int, int, int]] = []  # time, uploads before starts, sequence, device, version
+    events: list[
+        tuple[float, int, int, int, int]
+    ] = []  # time, uploads before starts, sequence, device, version
 
     def place(now: float) -> None:
         nonlocal draws, order
@@ -118,7 +122,13 @@ def fedasync(first: np.ndarray) -> list[tuple[float, int, int, float, np.ndarray
             continue
         own = dealt[device]
         local = local_sgd(
-            versions[version], images[own], data.y_train[own], device, jobs[device], steps[device], batch[device]
+            versions[version],
+            images[own],
+            data.y_train[own],
+            device,
+            jobs[device],
+            steps[device],
+            batch[device],
         )
         jobs[device] += 1
         staleness = len(versions) - 1 - version

@@ -30,7 +30,9 @@ def test_answers_do_not_depend_on_what_came_before(model) -> None:
     one, two = laboratory(model), laboratory(model)
     first = [one.first_model(task) for task in range(2)]
     forward = [one.train(order, first[order.task]) for order in ORDERS]
-    tested = [one.test(task, first[task], 0.5, everything) for task in range(2) for everything in (False, True)]
+    tested = [
+        one.test(task, first[task], 0.5, everything) for task in range(2) for everything in (False, True)
+    ]
     backward = [two.train(order, first[order.task]) for order in reversed(ORDERS)][::-1]
     for a, b in zip(forward, backward, strict=True):
         assert a.tobytes() == b.tobytes()

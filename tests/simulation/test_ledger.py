@@ -35,9 +35,9 @@ def test_sums_do_not_depend_on_the_order(entries, shuffle) -> None:
     for task in range(2):
         for phase in range(3):
             true = sum(Fraction(J) for _, j, p, J in entries if (j, p) == (task, phase))
-            assert abs(Fraction(ledger.task_J(task)[phase]) - true) <= len(entries) * Fraction(1, 10**18) + true * Fraction(
-                1, 2**52
-            )
+            assert abs(Fraction(ledger.task_J(task)[phase]) - true) <= len(entries) * Fraction(
+                1, 10**18
+            ) + true * Fraction(1, 2**52)
     for device in range(3):
         own = sum(J for i, _, p, J in entries if i == device and p != DOWNLINK)
         assert abs(ledger.device_J(device) - own) <= 1e-9 * max(own, 1.0)

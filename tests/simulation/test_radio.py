@@ -46,7 +46,8 @@ def test_scalar_times_equal_array_times_bit_for_bit(kind: str, tmp_path: Path) -
     for way in ("upload_s", "download_s"):
         many = getattr(world, way)(device, task, index, time_s)
         one = [
-            getattr(radio, way)(int(device[k]), int(task[k]), int(index[k]), float(time_s[k])) for k in range(n)
+            getattr(radio, way)(int(device[k]), int(task[k]), int(index[k]), float(time_s[k]))
+            for k in range(n)
         ]
         assert [float(value).hex() for value in many] == [value.hex() for value in one]
 

@@ -132,7 +132,9 @@ def _check_slots(run: Simulated, world: World) -> None:
         done = [row for row in run.periods if row["task"] == name and row["outcome"] == "aggregated"]
         assert all(row["staleness"] == row["slot"] - row["version"] >= 0 for row in done)
         if versions[-1] < world.slots[j]:
-            assert any(one["task"] == name for one in run.unit.records.losses), "a task stopped and nobody said why"
+            assert any(one["task"] == name for one in run.unit.records.losses), (
+                "a task stopped and nobody said why"
+            )
 
 
 @settings(max_examples=EXAMPLES)

@@ -85,7 +85,7 @@ def run(
     plan: Annotated[Path | None, typer.Option(help="The plan that `scheduled` carries out.")] = None,
     seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 3 or 0-4 or 1,5,7.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")] = None,
-    workers: Annotated[int, typer.Option(help="Processes that train; 0: as many as cores.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes that train; 0: as many as cores.", min=0)] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")] = False,
     data_dir: DataDir = None,
     checkpoint_s: Annotated[float, typer.Option(help="Seconds between two checkpoints.", min=0.0)] = 20.0,
@@ -100,6 +100,7 @@ def run(
     from dmafl.reports.console import console
     from dmafl.reports.live_view import LiveView
     from dmafl.reports.run_table import outcome_table
+    from dmafl.runs.execute import Interrupted
     from dmafl.runs.run import run as run_schemes
     from dmafl.scenario.toml import load
     from dmafl.schemes.registry import BASELINES
@@ -126,7 +127,7 @@ def run(
                 watcher=view,
                 trackers=tracker or [],
             )
-    except KeyboardInterrupt:
+    except Interrupted:
         sys.stderr.write(f"interrupted; state saved. Go on with --resume and -o {folder}\n")
         raise typer.Exit(INTERRUPTED) from None
     out.print(outcome_table(done.metrics))
@@ -170,7 +171,7 @@ def main() -> None:
         sys.exit(0)
     except OSError as error:
         sys.stderr.write(
-            f"error: `{error.filename or 'file'}` must be readable or writable; got {error.strerror}. "
+            f"error: `{error.filename or 'file'}` must be readable or writable; got {error.strerror or error}. "
             "Check the path, its permissions and the free space.\n"
         )
         sys.exit(BAD_INPUT)

@@ -22,6 +22,7 @@ ParameterLayout = tuple[tuple[str, tuple[int, ...]], ...]
 
 SCHEMA = 1
 _OWN = ("schema", "layout")
+_ENTRY = "dmafl"
 _WHAT = "model"
 
 
@@ -42,7 +43,8 @@ def save(path: Path, parameters: Vector, layout: ParameterLayout, metadata: Mapp
     arrays = split(np.ascontiguousarray(parameters, dtype=np.float32), layout)
     text = {name: str(value) for name, value in metadata.items()}
     own = {"schema": str(SCHEMA), "layout": json.dumps([[name, list(shape)] for name, shape in layout])}
-    write_bytes(path, serialise(arrays, metadata=text | own))
+    # One entry: the library writes several in an order that changes from time to time.
+    write_bytes(path, serialise(arrays, metadata={_ENTRY: json.dumps(text | own)}))
 
 
 def load(path: Path) -> SavedModel:
@@ -51,8 +53,9 @@ def load(path: Path) -> SavedModel:
     try:
         arrays = parse(content)
         length = int.from_bytes(content[:8], "little")
-        metadata: dict[str, str] = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
-    except (SafetensorError, ValueError, KeyError) as error:
+        entries = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
+        metadata: dict[str, str] = json.loads(entries.get(_ENTRY, "{}"))
+    except (SafetensorError, ValueError, KeyError, AttributeError) as error:
         raise _damaged(path, str(error)) from None
     if metadata.get("schema") != str(SCHEMA):
         raise _damaged(path, f"schema {metadata.get('schema')}")

@@ -111,7 +111,11 @@ def carry_out(
 
 
 def _by_probe_device_or_job(
-    rng: np.random.Generator, devices: int, order: np.ndarray[tuple[int], np.dtype[np.int64]], low: int, high: int
+    rng: np.random.Generator,
+    devices: int,
+    order: np.ndarray[tuple[int], np.dtype[np.int64]],
+    low: int,
+    high: int,
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Whole numbers, log-uniform on [low, high]: one for the probe, one a device or one a job."""
     kind = rng.integers(3)

@@ -85,6 +85,7 @@ class Request:
     plan: Plan | None = None
     own_schemes: Mapping[str, Maker] = field(default_factory=dict)
     material: Material = field(default_factory=Material)
+    make_world: Callable[[Scenario], World] = World.resolve
 
     def __post_init__(self) -> None:
         for name in self.schemes:
@@ -100,6 +101,15 @@ class Request:
                 list(self.seeds),
                 "A plan is for one world: leave out --seeds.",
             )
+        if self.plan is not None:
+            own = self.plan.world.scenario
+            if own != self.scenario.model_copy(update={"seed": own.seed}):
+                raise bad_input(
+                    "plan",
+                    "must be made for this scenario",
+                    ShownAsIs("a plan for another one"),
+                    "Give the scenario the plan was made for, or plan again.",
+                )
         if not self.schemes or not self.seeds:
             raise bad_input(
                 "schemes", "must be at least one, with at least one seed", ShownAsIs("none"), "Name a scheme."
@@ -120,11 +130,15 @@ class Request:
         """The world of `seed`: the plan's, or drawn from the scenario."""
         if self.plan is not None:
             return self.plan.world
-        return World.resolve(self.scenario.model_copy(update={"seed": seed}).in_folder(self.scenario.folder))
+        return self.make_world(
+            self.scenario.model_copy(update={"seed": seed}).in_folder(self.scenario.folder)
+        )
 
 
 def execute(request: Request, folder: RunFolder, settings: Settings, resume: bool = False) -> None:
     """Run all units of `request` into `folder`. Ctrl-C and SIGTERM save the state and raise `Interrupted`."""
+    if settings.workers < 1:
+        raise bad_input("workers", "must be >= 1", settings.workers, "Use as many as there are cores.")
     laboratories = Laboratories(request.scenario, request.material)
     manifest = _manifest(request, laboratories)
     if resume and not folder.empty():
@@ -133,9 +147,10 @@ def execute(request: Request, folder: RunFolder, settings: Settings, resume: boo
             return
     else:
         folder.create()
+    folder.clean()
+    folder.write_manifest(manifest)
     if request.plan is not None:
         write_plan(request.plan, folder.path / "plans" / "scheduled.json")
-    folder.write_manifest(manifest)
     failures: list[BadInput] = []
     with (
         open_workers(settings.workers, laboratories, request.scenario, request.material) as workers,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,10 @@ class RunFolder:
         return self.manifest_path.exists()
 
     def empty(self) -> bool:
-        """Whether there is nothing at all."""
-        return not self.path.exists() or (self.path.is_dir() and not any(self.path.iterdir()))
+        """Whether there is nothing but what a run leaves that was killed before it began."""
+        if not self.path.exists():
+            return True
+        return self.path.is_dir() and all(_is_left_over(one) for one in self.path.iterdir())
 
     def create(self) -> None:
         """Make the folder; refuses one that holds something else."""
@@ -50,6 +53,11 @@ class RunFolder:
                 "Use --resume to go on with a run, or name another folder.",
             )
         self.path.mkdir(parents=True, exist_ok=True)
+
+    def clean(self) -> None:
+        """Remove half-written files that a killed process has left."""
+        for left_over in self.path.rglob(".*.part"):
+            left_over.unlink()
 
     def write_manifest(self, manifest: dict[str, Any]) -> None:
         """Save the manifest."""
@@ -70,6 +78,7 @@ class RunFolder:
                 found,
                 "Use the dmafl that wrote the run, or run again.",
             )
+        _check_manifest(manifest, self.manifest_path)
         return manifest
 
     # -- while it goes --------------------------------------------------------------------------------
@@ -101,10 +110,19 @@ class RunFolder:
         found = None
         if state.exists():
             plain = read_json(state, "checkpoint")
-            content = read_bytes(folder / plain["arrays"], "checkpoint")
-            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-                found = plain, {name: arrays[name] for name in arrays.files}
-            parts = plain["parts"]
+            try:
+                content = read_bytes(folder / plain["arrays"], "checkpoint")
+                with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+                    found = plain, {name: arrays[name] for name in arrays.files}
+                parts = int(plain["parts"])
+                _ = plain["unit"]["server"], plain["unit"]["clock"]
+            except (KeyError, TypeError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+                raise bad_input(
+                    str(folder),
+                    "must be a whole checkpoint",
+                    ShownAsIs(f"{type(error).__name__}: {error}"[:150]),
+                    f"Remove the folder to run {unit} from its start, or start the run anew.",
+                ) from None
         for name in TABLES:
             for path in (self.path / "parts" / unit).glob(f"{name}-*.parquet"):
                 if int(path.stem.rpartition("-")[2]) >= parts:
@@ -136,11 +154,14 @@ class RunFolder:
         path = self.path / f"{name}.parquet"
         try:
             if path.exists():
-                return pq.read_table(pa.BufferReader(read_bytes(path, "run")), schema=TABLES[name])
+                table = pq.read_table(pa.BufferReader(read_bytes(path, "run")))
+                if not table.schema.equals(TABLES[name]):
+                    raise ValueError(f"columns {', '.join(table.column_names)[:80]}")
+                return table
             parts = sorted((self.path / "parts").glob(f"*/{name}-*.parquet"))
             tables = [pq.read_table(part, schema=TABLES[name]) for part in parts]
             return pa.concat_tables(tables) if tables else TABLES[name].empty_table()
-        except (pa.ArrowException, ValueError) as error:
+        except (pa.ArrowException, ValueError, OSError) as error:
             raise bad_input(
                 str(path),
                 f"must be the {name} of a run",
@@ -153,3 +174,45 @@ class RunFolder:
 
     def _checkpoint(self, unit: str) -> Path:
         return self.path / "checkpoint" / unit
+
+
+def _is_left_over(path: Path) -> bool:
+    return path.name == "plans" or (path.name.startswith(".") and path.name.endswith(".part"))
+
+
+def _check_manifest(manifest: dict[str, Any], path: Path) -> None:
+    """Refuse a manifest that does not say what it must."""
+    kinds = {
+        "status": str,
+        "scenario": dict,
+        "worlds": dict,
+        "schemes": list,
+        "seeds": list,
+        "data": dict,
+        "units": dict,
+    }
+    for name, kind in kinds.items():
+        if not isinstance(manifest.get(name), kind):
+            raise bad_input(
+                f"{path}: {name}",
+                f"must be a {kind.__name__}",
+                manifest.get(name),
+                "The file is damaged: run again.",
+            )
+    for seed in manifest["seeds"]:
+        if not isinstance(seed, int) or str(seed) not in manifest["worlds"]:
+            raise bad_input(
+                f"{path}: seeds",
+                "must be whole numbers with a world each",
+                seed,
+                "The file is damaged: run again.",
+            )
+        for scheme in manifest["schemes"]:
+            unit = manifest["units"].get(f"{scheme}-s{seed}")
+            if not isinstance(unit, dict) or "status" not in unit:
+                raise bad_input(
+                    f"{path}: units",
+                    "must have an entry with a status for every scheme and seed",
+                    f"{scheme}-s{seed}",
+                    "The file is damaged: run again.",
+                )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -75,6 +75,7 @@ def run(
     datasets: Mapping[str, Any] | None = None,
     streams: Mapping[str, Any] | None = None,
     own_schemes: Mapping[str, Maker] | None = None,
+    make_world: Callable[[Scenario], World] = World.resolve,
     checkpoint_every_s: float = 20.0,
     watcher: Watcher | None = None,
     trackers: Sequence[str] = (),
@@ -83,8 +84,8 @@ def run(
 
     Without `schemes`: the user's `own_schemes` if there are any, else the plan if there is one, else all baselines.
     `models`, `datasets` and `streams` bring a user's own, by task name; with more than one worker they must be
-    importable or picklable. `trackers` names where metrics
-    are sent too: tensorboard, mlflow, wandb.
+    importable or picklable. `make_world` makes the world of a seed, e.g. with a channel of the user's own.
+    `trackers` names where metrics are sent too: tensorboard, mlflow, wandb.
     """
     usual = tuple(own_schemes or ()) or (("scheduled",) if plan is not None else tuple(BASELINES))
     chosen = tuple(schemes) if schemes is not None else usual
@@ -93,7 +94,7 @@ def run(
     material = Material(
         Path(data_dir) if data_dir is not None else None, models or {}, datasets or {}, streams or {}
     )
-    request = Request(scenario, chosen, tuple(seeds), plan, own_schemes or {}, material)
+    request = Request(scenario, chosen, tuple(seeds), plan, own_schemes or {}, material, make_world)
     opened = tuple(open_tracker(name, Path(output), scenario.name) for name in trackers)
     shown = watcher if watcher is not None else Silent()
     try:

@@ -10,10 +10,14 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
+from dmafl.learning.aggregation import mix_weight
 from dmafl.runs.run import Run
 from dmafl.schedule.intervals import load_at_start
 from dmafl.schedule.rules import TOLERANCE, Check
+from dmafl.schemes.registry import BASELINES, PLANNED
 from dmafl.simulation.records import NOT_AGGREGATED
+from dmafl.theory.mixing import staleness_factor
+from dmafl.world.mobility import Static
 from dmafl.world.world import World
 
 REPLAY_TOLERANCE = 1e-9
@@ -29,6 +33,11 @@ class _Part:
     name: str
     world: World
     synchronous: bool
+    planned: bool
+    known: bool
+    """Whether the scheme is one of ours, whose mixing is known."""
+    promised: dict[str, int]
+    """Aggregations of each task by the manifest; empty while the unit goes on."""
     metrics: Columns
     periods: Columns
 
@@ -89,7 +98,7 @@ def _staleness(part: _Part) -> Found:
 
 def _energy(part: _Part) -> Found:
     """Cumulative energies of metrics are sums of the phases that had ended; each phase costs what the physics says."""
-    m, p, w = part.metrics, part.periods, part.world
+    p, w = part.periods, part.world
     d, device = w.devices, p["device"]
     computed, uploaded = p["compute_J"] > 0, p["uplink_J"] > 0
     formula = {
@@ -105,24 +114,103 @@ def _energy(part: _Part) -> Found:
         [np.abs(p[name] - value) - REPLAY_TOLERANCE * np.abs(value) for name, value in formula.items()]
     )
     worst = _largest(part, error, "periods")
-    final = 0.0
-    for j, name in enumerate(w.task_names):
-        rows = m["task"] == name
-        if not rows.any():
-            continue
-        last = int(np.flatnonzero(rows)[-1])
-        own = part.task == j
-        complete = m["aggregation"][last] == w.slots[j]
-        for phase in ("uplink_J", "compute_J", "downlink_J"):
-            booked = float(p[phase][own].sum())
-            gap = abs(m[phase][last] - booked) if complete else max(0.0, m[phase][last] - booked)
-            final = max(final, gap - REPLAY_TOLERANCE * max(booked, 1e-30))
-        total = m["uplink_J"][rows] + m["compute_J"][rows] + m["downlink_J"][rows]
-        final = max(final, float((np.abs(total - m["energy_J"][rows]) - REPLAY_TOLERANCE * total).max()))
-        final = max(final, float(np.maximum(0.0, -np.diff(m["energy_J"][rows])).max(initial=0.0)))
-    if final > max(worst[0], 0.0):
-        return final, worst[1] + 1, f"{part.name}, cumulative energy of metrics"
+    gap = max((_cumulative(part, j) for j in range(w.task_count)), default=0.0)
+    if gap > worst[0]:
+        return gap, worst[1] + 1, f"{part.name}, cumulative energy of metrics"
     return worst
+
+
+def _cumulative(part: _Part, task: int) -> float:
+    """By how much a task's cumulative energies differ from the sums of the phases that had ended by then [J]."""
+    m, p, own = part.metrics, part.periods, part.task == task
+    rows = m["task"] == part.world.task_names[task]
+    total = m["uplink_J"][rows] + m["compute_J"][rows] + m["downlink_J"][rows]
+    worst = float((np.abs(total - m["energy_J"][rows]) - REPLAY_TOLERANCE * total).max(initial=0.0))
+    downloaded_s = p["start_s"][own] + p["download_s"][own]
+    # A wait may lie before or after the computation, so its end is only known to lie between these two.
+    ends = {
+        "downlink_J": (downloaded_s, downloaded_s),
+        "compute_J": (
+            downloaded_s + p["compute_s"][own],
+            downloaded_s + p["compute_s"][own] + p["wait_s"][own],
+        ),
+        "uplink_J": (p["end_s"][own], p["end_s"][own]),
+    }
+    time_s = m["time_s"][rows]
+    for phase, (early_s, late_s) in ends.items():
+        surely = _ended(late_s, p[phase][own], time_s * (1 - REPLAY_TOLERANCE), "left")
+        perhaps = _ended(early_s, p[phase][own], time_s * (1 + REPLAY_TOLERANCE), "right")
+        excess = np.maximum(surely - m[phase][rows], m[phase][rows] - perhaps)
+        worst = max(worst, float((excess - REPLAY_TOLERANCE * np.abs(perhaps)).max(initial=0.0)))
+    return worst
+
+
+def _ended(
+    ends_s: np.ndarray[Any, Any], energy_J: np.ndarray[Any, Any], by_s: np.ndarray[Any, Any], side: Any
+) -> Any:
+    """Energy of the phases that ended by each time."""
+    order = np.argsort(ends_s, kind="stable")
+    sums = np.concatenate([[0.0], np.cumsum(energy_J[order])])
+    return sums[np.searchsorted(ends_s[order], by_s, side=side)]
+
+
+def _durations(part: _Part) -> Found:
+    """Phases last as long as the physics says; idle time is what lies between two periods of a device and task."""
+    p, w, device, task = part.periods, part.world, part.periods["device"], part.task
+    done = part.aggregated
+    computed = p["compute_s"] > 0
+    compute_s = np.where(computed, w.compute_s(device, task, p["steps"], p["batch"], p["frequency_Hz"]), 0.0)
+    download_s = w.download_s(device, task, p["version"], p["start_s"])
+    error = [
+        np.abs(p["compute_s"] - compute_s) - REPLAY_TOLERANCE * compute_s,
+        np.where(p["download_s"] > 0, np.abs(p["download_s"] - download_s), 0.0)
+        - REPLAY_TOLERANCE * download_s,
+    ]
+    if isinstance(w.mobility, Static) and not part.planned:
+        # A planned upload keeps the gain of its planned slot, which the row does not tell if it came out of order.
+        upload_s = w.upload_s(device, task, np.maximum(p["slot"], 0), p["start_s"])
+        error.append(np.where(done, np.abs(p["upload_s"] - upload_s) - REPLAY_TOLERANCE * upload_s, 0.0))
+    previous_s = _previous_end_s(device * w.task_count + task, p["end_s"])
+    error.append(np.abs(p["start_s"] - previous_s - p["idle_s"]) - REPLAY_TOLERANCE * p["end_s"])
+    return _largest(part, np.maximum.reduce(error), "periods")
+
+
+def _previous_end_s(stream: np.ndarray[Any, Any], end_s: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """When the period before each one of the same (device, task) ended; 0 for the first."""
+    order = np.lexsort((np.arange(len(stream)), stream))
+    out = np.zeros(len(stream))
+    same = stream[order[1:]] == stream[order[:-1]]
+    out[order[1:]] = np.where(same, end_s[order[:-1]], 0.0)
+    return out
+
+
+def _weights(part: _Part) -> Found:
+    """Local models that were mixed in at once have the weight of their staleness and slot."""
+    p, done = part.periods, part.aggregated
+    if part.synchronous or not part.known:
+        return 0.0, 0, ""
+    error = np.zeros(len(done))
+    for j, task in enumerate(part.world.scenario.tasks.values()):
+        own = done & (part.task == j)
+        stale, slot = np.maximum(p["slot"][own] - p["version"][own], 0), p["slot"][own]
+        weight = mix_weight(task.mixing, staleness_factor(task), stale, slot, task.mix_decay or None)
+        error[own] = np.abs(p["mix_weight"][own] - weight) - REPLAY_TOLERANCE
+    return _largest(part, error, "periods")
+
+
+def _complete(part: _Part) -> Found:
+    """As many slots, and the last test at the slot, that the manifest says."""
+    missing, place = 0, ""
+    for j, (name, count) in enumerate(part.promised.items()):
+        own = (part.task == j) & part.aggregated
+        tests = part.metrics["aggregation"][part.metrics["task"] == name]
+        slots = len({slot for slot in part.periods["slot"][own].tolist() if slot < count})
+        last = int(tests[-1]) if len(tests) else -1
+        wanted = count if count == part.world.slots[j] else last
+        if slots != count or last != wanted or last < 0:
+            missing += 1
+            place = place or f"{part.name}, task {name}: {slots} slots, last test at {last}, promised {count}"
+    return float(missing), missing, place
 
 
 def _cpu(part: _Part) -> Found:
@@ -169,6 +257,9 @@ RULES: tuple[tuple[str, str, str, Callable[[_Part], Found]], ...] = (
     ("clock", "periods end in the order of time, phases follow one another", "s", _clock),
     ("versions", "slots complete one after another, with versions that exist", "slots", _versions),
     ("staleness", "staleness is slot - version", "slots", _staleness),
+    ("durations", "phases last as long as the physics says, idle times fit between them", "s", _durations),
+    ("weights", "mixing weights follow from staleness and slot", "", _weights),
+    ("complete", "all slots and tests are there that the manifest promises", "tasks", _complete),
     ("energy", "energies are those of the phases, and add up", "J", _energy),
     ("cpu", "a device's frequencies stay within its CPU", "Hz", _cpu),
     ("battery", "a device spends at most its battery", "J", _battery),
@@ -187,8 +278,18 @@ def _parts(run: Run) -> Iterator[_Part]:
                 tables.append(
                     {name: own.column(name).to_numpy(zero_copy_only=False) for name in own.column_names}
                 )
-            rounds = scheme.startswith("fedavg") or scheme == "fedbuff"
-            yield _Part(f"{scheme}, seed {seed}", run.world(seed), rounds, tables[0], tables[1])
+            unit = run.manifest["units"][f"{scheme}-s{seed}"]
+            promised = {name: int(task["aggregations"]) for name, task in unit.get("tasks", {}).items()}
+            yield _Part(
+                f"{scheme}, seed {seed}",
+                run.world(seed),
+                bool(unit.get("rounds", True)),  # a unit that has not ended may have rounds: slots may repeat
+                scheme in PLANNED,
+                scheme in BASELINES or scheme in PLANNED,
+                promised if unit["status"] == "finished" else {},
+                tables[0],
+                tables[1],
+            )
 
 
 def _largest(part: _Part, excess: np.ndarray[Any, Any], what: str) -> Found:

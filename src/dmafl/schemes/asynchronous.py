@@ -21,42 +21,51 @@ class UniformIdle:
         self._places = settings.max_staleness + 1
         self._idle_max_s = settings.idle_max_s
         self._pool = IdlePool(world.device_count, world.scenario.seed, "fedasync.device", task)
+        self._out: set[int] = set()
         self._gone: set[int] = set()
 
     def begin(self) -> Sequence[Dispatch]:
         """Fill every place."""
-        return [self._next(0.0) for _ in range(min(self._places, len(self._pool)))]
+        return self._fill(0.0)
 
     def free(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:
         """The place goes to a device drawn anew; the one that uploaded is idle again and may be drawn."""
-        if device is not None and device not in self._gone:
-            self._pool.put_back(device)
+        if device is not None:
+            self._out.discard(device)
+            if device not in self._gone:
+                self._pool.put_back(device)
         return self._fill(now)
 
     def lost(self, device: int, now: float) -> Sequence[Dispatch]:
-        """The place goes to another device."""
+        """Its place, if it had one, goes to another device."""
         self._gone.add(device)
+        self._out.discard(device)
         self._pool.remove(device)
         return self._fill(now)
 
     def joined(self, device: int, now: float) -> Sequence[Dispatch]:
-        """The device may be drawn again."""
+        """The device may be drawn again, at once if a place is free."""
         self._gone.discard(device)
-        self._pool.put_back(device)
-        return []
+        if device not in self._out:
+            self._pool.put_back(device)
+        return self._fill(now)
 
     def state(self) -> Plain:
         """What a checkpoint needs."""
-        return {"pool": self._pool.state(), "gone": sorted(self._gone)}
+        return {"pool": self._pool.state(), "out": sorted(self._out), "gone": sorted(self._gone)}
 
     def restore(self, state: Plain) -> None:
         """Go on from `state`."""
         self._pool.restore(state["pool"])
-        self._gone = set(state["gone"])
+        self._out, self._gone = set(state["out"]), set(state["gone"])
 
     def _fill(self, now: float) -> Sequence[Dispatch]:
-        return [self._next(now)] if len(self._pool) else []
+        orders = []
+        while len(self._out) < self._places and len(self._pool):
+            orders.append(self._next(now))
+        return orders
 
     def _next(self, now: float) -> Dispatch:
         device, u = self._pool.draw()
+        self._out.add(device)
         return self._drawn.order(device, self._task, now + u * self._idle_max_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import astuple, replace
 
 import numpy as np
 
@@ -37,33 +38,35 @@ class Scheduled:
             self._queues.setdefault(device, []).append(order)
         for queue in self._queues.values():
             queue.reverse()  # the next order is the last entry
+        self._busy: dict[int, Dispatch] = {}
         self._gone: set[int] = set()
 
     def begin(self) -> Sequence[Dispatch]:
         """The first job of every device."""
-        return [queue.pop() for queue in self._queues.values() if queue]
+        return [order for device in list(self._queues) for order in self._next(device)]
 
     def free(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:
         """The device's next job."""
-        queue = self._queues.get(device, []) if device is not None else []
-        return [queue.pop()] if queue and device not in self._gone else []
+        if device is None:
+            return []
+        self._busy.pop(device, None)
+        return self._next(device)
 
     def lost(self, device: int, now: float) -> Sequence[Dispatch]:
-        """The device's later jobs go to the device with the fewest left, so that their slots are still completed."""
+        """The job it had and its later ones go to those with the fewest left, so that all slots are completed."""
         self._gone.add(device)
-        orphans = self._queues.pop(device, [])
+        orphans = [
+            *([self._busy.pop(device)] if device in self._busy else []),
+            *reversed(self._queues.pop(device, [])),
+        ]
         heirs = [one for one in range(self._devices) if one not in self._gone]
-        if not heirs:
-            return []
-        started = []
-        for order in reversed(orphans):
-            heir = min(heirs, key=lambda one: (len(self._queues.get(one, [])), one))
-            moved = Dispatch(order.task, heir, order.start_s, order.steps, order.batch, order.frequency_Hz)
-            if heir in self._queues:
-                self._queues[heir].insert(0, moved)
-            else:
-                self._queues[heir] = []
-                started.append(moved)
+        started: list[Dispatch] = []
+        for order in orphans if heirs else []:
+            heir = min(heirs, key=lambda one: (len(self._queues.get(one, [])) + (one in self._busy), one))
+            moved = replace(order, device=heir, version=0, slot=-1)
+            self._queues.setdefault(heir, []).insert(0, moved)
+            if heir not in self._busy:
+                started += self._next(heir)
         return started
 
     def joined(self, device: int, now: float) -> Sequence[Dispatch]:
@@ -72,31 +75,29 @@ class Scheduled:
         return []
 
     def state(self) -> Plain:
-        """What a checkpoint needs: the plan itself is read again."""
+        """What a checkpoint needs."""
         return {
-            "left": [[device, [_plain(one) for one in queue]] for device, queue in self._queues.items()],
+            "left": [
+                [device, [list(astuple(one)) for one in queue]] for device, queue in self._queues.items()
+            ],
+            "busy": [list(astuple(one)) for one in self._busy.values()],
             "gone": sorted(self._gone),
         }
 
     def restore(self, state: Plain) -> None:
         """Go on from `state`."""
         self._queues = {device: [Dispatch(*one) for one in queue] for device, queue in state["left"]}
+        self._busy = {order.device: order for order in (Dispatch(*one) for one in state["busy"])}
         self._gone = set(state["gone"])
+
+    def _next(self, device: int) -> list[Dispatch]:
+        queue = self._queues.get(device)
+        if not queue or device in self._gone:
+            return []
+        self._busy[device] = queue.pop()
+        return [self._busy[device]]
 
 
 def scheduled(world: World, schedule: Schedule) -> list[Policy]:
     """One policy a task that carries out its jobs of `schedule`."""
     return [Scheduled(world, task, schedule) for task in range(world.task_count)]
-
-
-def _plain(order: Dispatch) -> list[float]:
-    return [
-        order.task,
-        order.device,
-        order.start_s,
-        order.steps,
-        order.batch,
-        order.frequency_Hz,
-        order.version,
-        order.slot,
-    ]

@@ -44,11 +44,19 @@ class Trainer(Protocol):
         ...
 
 
+SampleCount = Callable[[int, int, float], int | None]
+"""Samples of (device, task) at a share of its stream, or None: as the scenario says."""
+
+
 class VirtualClock:
     """Implements the server's transport in virtual time, with CPU, radio, battery and window of every device."""
 
-    def __init__(self, world: World, trainer: Trainer) -> None:
+    def __init__(
+        self, world: World, trainer: Trainer, samples: SampleCount = lambda i, j, share: None
+    ) -> None:
+        """`samples` overrides how many samples a device has, where it knows (a user's own stream)."""
         self.world = world
+        self._own_samples = samples
         self.ledger = Ledger(world.device_count, world.task_count)
         self.on_unfinished: Callable[[Period, str], None] = lambda period, outcome: None
         self._trainer = trainer
@@ -87,6 +95,7 @@ class VirtualClock:
         self._computing = [0] * n
         self._cpu_queue: list[deque[int]] = [deque() for _ in range(n)]
         self._reserved_J = [0.0] * n
+        self._committed_J = [0.0] * n
         self._quote_J = [[0.0] * world.task_count for _ in range(n)]
         self._last_end_s = [[0.0] * world.task_count for _ in range(n)]
         self._computed_s = [[0.0] * world.task_count for _ in range(n)]
@@ -102,7 +111,7 @@ class VirtualClock:
 
     def wake(self, dispatch: Dispatch) -> None:
         """Ask for `Wake(dispatch)` at its start."""
-        if dispatch.version > 0:
+        if dispatch.slot >= 0:
             self._push(max(self._now, dispatch.start_s * (1 - EARLY)), PLANNED, dispatch)
         else:
             self._push(max(self._now, dispatch.start_s), WAKE, dispatch)
@@ -232,11 +241,14 @@ class VirtualClock:
             self._cpu_queue[i].append(period.job.id)
             return None
         period.share = self._share(period)
-        period.samples = int(sample_count(*self._samples[j], period.share))
+        own = self._own_samples(i, j, period.share)
+        period.samples = own if own is not None else int(sample_count(*self._samples[j], period.share))
         cycles = self._cycles[i][j], order.steps, self._batch(period), frequency_Hz
         cost_J = float(compute_J(*cycles, self._capacitance[i]))
-        if cost_J > self._left_J(i):
+        if cost_J > self._left_J(i) - self._committed_J[i]:
             return self._fail(period, "battery")
+        period.committed_J = cost_J
+        self._committed_J[i] += cost_J
         period.frequency_Hz = frequency_Hz
         period.compute_s = float(compute_s(*cycles))
         period.wait_s = self._now - period.start_s - period.download_s
@@ -270,9 +282,9 @@ class VirtualClock:
         if period.upload_start_s + period.upload_s > self._window_s[i][j]:
             return self._fail(period, "window")
         energy_J = float(transfer_J(self._uplink_W[i], period.upload_s))
-        left_J = self._left_J(i)
+        left_J = max(0.0, self._left_J(i) - self._committed_J[i])
         if energy_J > left_J:
-            # The battery runs out on the way: what was left is spent, and the upload is lost.
+            # The battery runs out on the way: what computations do not need is spent, and the upload is lost.
             period.uplink_J = left_J
             self.ledger.book(i, j, UPLINK, left_J)
             return self._fail(period, "battery")
@@ -357,6 +369,7 @@ class VirtualClock:
 
     def _release_cpu(self, period: Period) -> None:
         i = period.job.dispatch.device
+        self._committed_J[i] = self._committed_J[i] - period.committed_J if self._computing[i] > 1 else 0.0
         self._computing[i] -= 1
         self._load_Hz[i] = self._load_Hz[i] - period.frequency_Hz if self._computing[i] else 0.0
         while self._cpu_queue[
@@ -379,8 +392,8 @@ class VirtualClock:
         while queue:
             kind, what = queue.popleft()
             if kind == "wake":
-                self._push(self._now, WAKE, what)
-                return
+                self._push(self._now, WAKE, what)  # queues again if something else starts first
+                continue
             if what in self._periods:
                 period = self._periods[what]
                 if kind == "download":
@@ -443,6 +456,7 @@ class VirtualClock:
             "computing": self._computing,
             "cpu_queue": {str(i): list(queue) for i, queue in enumerate(self._cpu_queue) if queue},
             "reserved_J": self._reserved_J,
+            "committed_J": self._committed_J,
             "quote_J": self._quote_J,
             "last_end_s": self._last_end_s,
             "computed_s": self._computed_s,
@@ -473,6 +487,7 @@ class VirtualClock:
         for i, queue in state["cpu_queue"].items():
             self._cpu_queue[int(i)] = deque(queue)
         self._reserved_J = list(state["reserved_J"])
+        self._committed_J = list(state["committed_J"])
         self._quote_J = [list(row) for row in state["quote_J"]]
         self._last_end_s = [list(row) for row in state["last_end_s"]]
         self._computed_s = [list(row) for row in state["computed_s"]]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dmafl.data import Dataset, find, partition
 from dmafl.drift.streams import Stream, View, make_stream
+from dmafl.errors import bad_input
 from dmafl.learning.arrays import Vector
 from dmafl.learning.evaluation import evaluate, fixed_subset
 from dmafl.learning.inputs import Inputs, channel_statistics, pixels, standardised
@@ -34,6 +35,24 @@ class Material:
     models: Mapping[str, Factory] = field(default_factory=dict)
     datasets: Mapping[str, Dataset] = field(default_factory=dict)
     streams: Mapping[str, StreamMaker] = field(default_factory=dict)
+
+    def check(self, scenario: Scenario) -> None:
+        """Refuse material for tasks that there are not, and models that do not go with their task's settings."""
+        for kind in ("models", "datasets", "streams"):
+            for name in getattr(self, kind):
+                if name not in scenario.tasks:
+                    known = ", ".join(scenario.tasks)
+                    raise bad_input(
+                        f"{kind}[{name!r}]", f"must be for one of the tasks {known}", name, "Rename it."
+                    )
+        for name, task in scenario.tasks.items():
+            if (task.model == "custom") != (name in self.models):
+                raise bad_input(
+                    f"tasks.{name}.model",
+                    'must be "custom" where models= has a module for the task, and only there',
+                    task.model,
+                    f'Pass models={{"{name}": factory}} together with model = "custom".',
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +81,18 @@ class Laboratory:
 
     def __init__(self, scenario: Scenario, material: Material) -> None:
         compute_with_one_thread()
+        material.check(scenario)
         self.scenario = scenario
         self.tasks = [Bench(scenario, number, name, material) for number, name in enumerate(scenario.tasks)]
 
     def first_model(self, task: int) -> Vector:
         """Global model 0."""
-        return self.tasks[task].model.values()
+        return self.tasks[task].first.copy()
+
+    def samples(self, device: int, task: int, share: float) -> int | None:
+        """Samples of a device under a stream of the user's own; None where the scenario says how many."""
+        bench = self.tasks[task]
+        return len(bench.local_inputs(device, share)) if bench.own_stream else None
 
     def train(self, order: TrainingOrder, received: Vector) -> Vector:
         """The local model of `order`."""
@@ -98,8 +123,17 @@ class Bench:
         )
         factory: Any = material.models.get(name, self.settings.model)
         self.model = FlatModel(build(factory, scenario.seed, number))
+        self.first = self.model.values()
+        if self.settings.parameters is not None and self.model.size != self.settings.parameters:
+            raise bad_input(
+                f"tasks.{name}.parameters",
+                f"must be the size of the module, {self.model.size:,}",
+                self.settings.parameters,
+                "Correct the number: payload and energy follow from it.",
+            )
         self.train_inputs, self.test_inputs = _inputs(self.data, self.settings.model)
         maker = material.streams.get(name)
+        self.own_stream = maker is not None
         self.stream: Stream = (
             maker(self.settings, split.indices)
             if maker is not None

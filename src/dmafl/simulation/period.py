@@ -30,6 +30,7 @@ class Period:
     compute_J: float = 0.0
     downlink_J: float = 0.0
     reserved_J: float = 0.0
+    committed_J: float = 0.0
 
     def plain(self) -> dict[str, Any]:
         """As plain values, for a checkpoint."""

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from dmafl.errors import BadInput
 from dmafl.learning.arrays import Vector
+from dmafl.physics.stream import streamed_share
 from dmafl.server.core import Taken
 from dmafl.simulation.clock import VirtualClock
 from dmafl.simulation.laboratory import Tested
@@ -77,6 +78,7 @@ class Records:
         self._names = world.task_names
         self._slots = world.slots.tolist()
         self._every = world.scenario.evaluation.every
+        self._drift = [task.drift for task in world.scenario.tasks.values()]
         self._window_s = world.devices.window_s.max(axis=0).tolist()
         self._tests: list[_Test] = []
         self._periods: list[dict[str, Any]] = []
@@ -112,8 +114,16 @@ class Records:
             "compute_J": compute,
             "downlink_J": downlink,
         }
-        share = min(now / self._window_s[task], 1.0)
+        share = self._share(task, version, now)
         self._tests.append(_Test(row, self._workers.test(self._seed, task, model, share, last)))
+
+    def _share(self, task: int, version: int, now: float) -> float:
+        """How far the stream of a device that never computes has come: what the test data follow."""
+        drift = self._drift[task]
+        if drift.per_aggregation:
+            return float(min(version / max(1, self._slots[task] - 1), 1.0))
+        share = streamed_share(now, 0.0, self._window_s[task], drift.idle_rate, drift.active_rate)
+        return float(min(share, 1.0))
 
     def lost(self, task: int, device: int, reason: str, now: float) -> None:
         """A device will not be asked again for the task."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmafl.learning.arrays import Vector
+from dmafl.server.aggregators import MixAtOnce
 from dmafl.server.core import Server
 from dmafl.server.messages import Job, Plain, Result
 from dmafl.server.policy import Policy
@@ -47,7 +48,7 @@ class Unit:
     ) -> None:
         self.scheme, self.seed, self.world = scheme, world.scenario.seed, world
         self.layouts = [bench.model.layout for bench in laboratory.tasks]
-        self.clock = VirtualClock(world, _OrderedTraining(self.seed, workers))
+        self.clock = VirtualClock(world, _OrderedTraining(self.seed, workers), laboratory.samples)
         self.records = Records(scheme, self.seed, self.clock, workers)
         first = [laboratory.first_model(task) for task in range(world.task_count)]
         self.server = Server(first, world.slots.tolist(), policies, self.clock, self.records)
@@ -84,7 +85,8 @@ class Unit:
                 self.world.task_names, self.server.versions, self.server.slots, strict=True
             )
         }
-        return {"tasks": tasks, "lost": self.records.losses}
+        at_once = all(isinstance(policy.aggregator, MixAtOnce) for policy in self.server.policies)
+        return {"tasks": tasks, "lost": self.records.losses, "rounds": not at_once}
 
     def state(self) -> tuple[Plain, dict[str, NDArray[Any]]]:
         """Everything, as plain values and arrays by name."""
