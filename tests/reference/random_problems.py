@@ -743,7 +743,7 @@ def equal_devices(rng: np.random.Generator) -> Problem:
     loss = Quadratic(A, data, direction, np.full(devices, rng.normal()), True)
     jobs = jobs.with_(
         rate=np.full(G, 1 / curvature),
-        batch=rng.integers(1, D + 1, size=G).astype(np.float64),
+        batch=np.maximum(rng.integers(1, D + 1, size=G), D * rng.integers(2)).astype(np.float64),
         samples=np.full(G, float(D)),
     )
     return Problem("quadratic", loss, jobs, streams, False, rng.normal(size=M), 1.0, False, corner=True)

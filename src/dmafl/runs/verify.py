@@ -246,8 +246,8 @@ def _models(part: _Part) -> Found:
     broken = 0
     for name in part.world.task_names:
         rows = part.metrics["task"] == name
-        broken += int((np.diff(part.metrics["aggregation"][rows]) <= 0).sum())
-        broken += int((np.diff(part.metrics["time_s"][rows]) < 0).sum())
+        slots, times_s = np.diff(part.metrics["aggregation"][rows]), np.diff(part.metrics["time_s"][rows])
+        broken += int(((slots < 0) | (times_s < 0) | ((slots == 0) & (times_s == 0))).sum())
     accuracy, loss = part.metrics["accuracy"], part.metrics["loss"]
     broken += int((~((accuracy >= 0) & (accuracy <= 1) & np.isfinite(loss))).sum())
     return float(broken), broken, part.name if broken else ""

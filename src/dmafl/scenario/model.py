@@ -7,7 +7,7 @@ parameter table of the docs and the commented file of `dmafl init` are made from
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, Never, Self
+from typing import Annotated, Any, Literal, Never, Self
 
 from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 from pydantic_core import PydanticCustomError
@@ -366,10 +366,16 @@ class Schemes(Section):
     buffer_learning_rate: float = field(1.0, "Server step of fedbuff.", gt=0, le=100)
 
 
+TimeOfTest = Annotated[float, Field(ge=0, le=1e10)]
+
+
 class Evaluation(Section):
     """When and on what the global models are tested during a run."""
 
     every: int = field(5, "Aggregations between two tests of a task.", unit="slot", ge=1, le=1_000_000)
+    at_s: Annotated[tuple[TimeOfTest, ...], Field(strict=False)] = field(
+        (), "Virtual times at which all tasks are tested too.", unit="s"
+    )
     samples: int = field(
         2000, "Test samples used on the way, a fixed subset; all of them at the end.", ge=1, le=100_000_000
     )

@@ -103,7 +103,7 @@ def _field_lines(row: FieldRow, value: Any, in_preset: Any) -> list[str]:
 def _toml(value: Any) -> str:
     import tomlkit
 
-    plain = value.plain() if isinstance(value, Draw) else value
+    plain = value.plain() if isinstance(value, Draw) else list(value) if isinstance(value, tuple) else value
     if isinstance(plain, dict):
         table = tomlkit.inline_table()
         table.update(plain)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any, Protocol
 
@@ -22,7 +22,7 @@ from dmafl.simulation.period import Period
 from dmafl.world.radio import Radio
 from dmafl.world.world import World
 
-PLANNED, ARRIVE, DUE, COMPUTED, DOWNLOADED, READY, WAKE = range(7)
+PLANNED, ARRIVE, DUE, COMPUTED, DOWNLOADED, READY, WAKE, TICK = range(8)
 """Kinds of events, in the order in which they happen at one instant.
 
 A planned order comes first and waits at the server for the version that it names: at an instant at which several
@@ -59,6 +59,7 @@ class VirtualClock:
         self._own_samples = samples
         self.ledger = Ledger(world.device_count, world.task_count)
         self.on_unfinished: Callable[[Period, str], None] = lambda period, outcome: None
+        self.on_tick: Callable[[], None] = lambda: None
         self._trainer = trainer
         self._radio = Radio(world)
         self._now = 0.0
@@ -169,6 +170,11 @@ class VirtualClock:
                 if not self._radio_free(what.device, ("wake", what)):
                     continue
                 return Wake(what)
+            if kind == TICK:
+                if not all(self._done):
+                    self._now = time_s
+                    self.on_tick()
+                continue
             if kind == DUE:
                 task, mark = what
                 if mark != self._due_mark[task]:
@@ -429,6 +435,11 @@ class VirtualClock:
                 self._now, self._computed_s[i][j], self._window_s[i][j], drift.idle_rate, drift.active_rate
             )
         return float(min(max(share, 0.0), 1.0))
+
+    def tick_at(self, times_s: Iterable[float]) -> None:
+        """Call `on_tick` at these times, after everything else that happens then."""
+        for time_s in times_s:
+            self._push(time_s, TICK, None)
 
     def _push(self, time_s: float, kind: int, what: Any) -> None:
         heapq.heappush(self._heap, (time_s, kind, self._sequence, what))

@@ -86,6 +86,7 @@ class Records:
         self.losses: list[dict[str, Any]] = []
         self.models: dict[int, tuple[int, Vector]] = {}
         clock.on_unfinished = self.unfinished
+        clock.on_tick = self.tick
 
     # -- what the server reports ----------------------------------------------------------------------
 
@@ -100,8 +101,18 @@ class Records:
         """A global model was made: test it if it is its turn, on everything if it is the last."""
         last = version == self._slots[task]
         self.models[task] = (version, model)
-        if version % self._every and not last:
-            return
+        if version % self._every == 0 or last:
+            self._test(task, last)
+
+    def tick(self) -> None:
+        """A time has come at which all tasks are tested that are not done."""
+        for task, (version, _) in self.models.items():
+            if version < self._slots[task]:
+                self._test(task, everything=False)
+
+    def _test(self, task: int, everything: bool) -> None:
+        version, model = self.models[task]
+        now = self._clock.now
         uplink, compute, downlink = self._clock.ledger.task_J(task)
         row = {
             "scheme": self._scheme,
@@ -115,7 +126,7 @@ class Records:
             "downlink_J": downlink,
         }
         share = self._share(task, version, now)
-        self._tests.append(_Test(row, self._workers.test(self._seed, task, model, share, last)))
+        self._tests.append(_Test(row, self._workers.test(self._seed, task, model, share, everything)))
 
     def _share(self, task: int, version: int, now: float) -> float:
         """How far the stream of a device that never computes has come: what the test data follow."""

@@ -50,6 +50,7 @@ class Unit:
         self.layouts = [bench.model.layout for bench in laboratory.tasks]
         self.clock = VirtualClock(world, _OrderedTraining(self.seed, workers), laboratory.samples)
         self.records = Records(scheme, self.seed, self.clock, workers)
+        self.clock.tick_at(world.scenario.evaluation.at_s)
         first = [laboratory.first_model(task) for task in range(world.task_count)]
         self.server = Server(first, world.slots.tolist(), policies, self.clock, self.records)
 
