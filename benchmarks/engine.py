@@ -1,6 +1,6 @@
 """SGD steps per CPU second: the engine beside a bare eager torch loop, in the same run.
 
-    python benchmarks/engine.py [--seconds 1.0]
+    python benchmarks/engine.py [--seconds 1.0] [--quick]
 
 Jobs of 20 steps with a proximal term on 2,000 random uint8 images; the loop is what a tutorial would write, on
 float32 batches, with nn.Module, index sampling by torch.randperm, a proximal loss and torch.optim.SGD.
@@ -39,19 +39,21 @@ def main() -> None:
     """Measure and print the table."""
     arguments = argparse.ArgumentParser(description="SGD steps per CPU second of the engine.")
     arguments.add_argument("--seconds", type=float, default=1.0, help="CPU seconds for each cell and round")
-    seconds = arguments.parse_args().seconds
+    arguments.add_argument("--quick", action="store_true", help="one job a cell, to see that it works")
+    given = arguments.parse_args()
+    seconds, rounds = (0.0, 1) if given.quick else (given.seconds, ROUNDS)
     compute_with_one_thread()
     print(f"{'model':8} {'batch':>5} {'bare loop':>10} {'general':>10} {'fast':>10} {'ratio':>7}")
     for name in ("softmax", "cnn"):
         data = random_images(SHAPES[name])
-        for batch in (8, 32, 128):
+        for batch in (8,) if given.quick else (8, 32, 128):
             jobs = {
                 "bare loop": bare_loop(name, data, batch),
                 "general": engine(name, data, batch, fast=False),
             }
             if name == "softmax":
                 jobs["fast"] = engine(name, data, batch, fast=True)
-            rates = steps_per_second(jobs, seconds)
+            rates = steps_per_second(jobs, seconds, rounds)
             best = max(rates["general"], rates.get("fast", 0.0))
             cells = " ".join(f"{rates[column]:10,.0f}" if column in rates else " " * 10 for column in COLUMNS)
             print(f"{name:8} {batch:5} {cells} {best / rates['bare loop']:6.1f}x")
@@ -65,15 +67,15 @@ def main() -> None:
 COLUMNS = ("bare loop", "general", "fast")
 
 
-def steps_per_second(jobs: dict[str, Callable[[int], None]], seconds: float) -> dict[str, float]:
+def steps_per_second(jobs: dict[str, Callable[[int], None]], seconds: float, rounds: int) -> dict[str, float]:
     """Best rate of each job over interleaved rounds, so that a busy machine hurts all alike."""
     best = dict.fromkeys(jobs, 0.0)
     for job in jobs.values():
         job(0)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, job in jobs.items():
             begin, count = time.process_time(), 0
-            while time.process_time() - begin < seconds:
+            while not count or time.process_time() - begin < seconds:
                 job(count)
                 count += 1
             best[name] = max(best[name], count * STEPS / (time.process_time() - begin))

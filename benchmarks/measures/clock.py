@@ -19,6 +19,7 @@ AIM = 100_000
 PERIODS, QUICK_PERIODS = 20_000, 300
 DEVICES, QUICK_DEVICES = (100, 10_000, 100_000), (100, 1_000)
 CHANNELS, QUICK_CHANNELS = ("rayleigh", "fixed"), ("rayleigh",)
+LOADS, QUICK_LOADS = ("few", "1%"), ("1%",)
 FEW_IN_FLIGHT = 6
 MOST_IN_FLIGHT = 200
 REPETITIONS, QUICK_REPETITIONS = 3, 1
@@ -41,7 +42,7 @@ def cases(quick: bool) -> list[Case]:
     return [
         Case(channel, load, devices, in_flight(load, devices), periods)
         for channel in (QUICK_CHANNELS if quick else CHANNELS)
-        for load in ("few", "1%")
+        for load in (QUICK_LOADS if quick else LOADS)
         for devices in (QUICK_DEVICES if quick else DEVICES)
     ]
 

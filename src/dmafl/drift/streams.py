@@ -92,8 +92,7 @@ class LabelShift(Still):
         replaced = int(sample_count(0, len(own), share * self.strength))
         # Distinct even where neighbours share samples: what both have stays.
         incoming = other[~np.isin(other, own[replaced:])][:replaced]
-        kept = own[len(incoming) :] if len(incoming) < replaced else own[replaced:]
-        return View(np.concatenate([incoming, kept]))
+        return View(np.concatenate([incoming, own[replaced:]]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +153,9 @@ def make_stream(task: Task, dealt: Indices, *, width_px: int, classes: int, seed
 def _rename(classes: int, strength: float, seed: int, number: int) -> Indices:
     """A cyclic swap of a random part of the classes, `strength` of them."""
     names = np.arange(classes)
-    part = generator(seed, "drift.abrupt", number).permutation(classes)[: round(strength * classes)]
+    count = (
+        max(2, round(strength * classes)) if strength > 0 else 0
+    )  # one class alone has nobody to swap with
+    part = generator(seed, "drift.abrupt", number).permutation(classes)[:count]
     names[part] = np.roll(part, 1)
     return names

@@ -5,6 +5,7 @@ A probe needs no clock and no radio: only who trains from which version with how
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,11 @@ EVERY = 3
 SMALLEST_BATCH = 8
 PROBE_STEPS = (1, 40)
 MIXING = (0.25, 0.9)
+WARM_UP_SLOTS = 60
+WARM_UP_STEPS = 20
+WARM_UP_BATCH = 32
+_WARM_UP_NUMBER = 10**8
+"""Jobs of a warm-up are numbered from here, away from those of probes, so that their batches differ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +57,7 @@ def random_jobs(
     most_stale = int(rng.integers(0, task.max_staleness + 1))
     version, last_slot = np.zeros(slots, dtype=np.int64), np.full(devices, -1)
     for k, i in enumerate(order):
-        stale = int(rng.integers(0, most_stale + 1))
-        version[k] = max(k - stale, last_slot[i] + 1, 0)
+        version[k] = max(k - int(rng.integers(0, most_stale + 1)), last_slot[i] + 1, 0)
         last_slot[i] = k
     stale = np.arange(slots) - version
     decay = task.mix_decay or None
@@ -77,6 +82,43 @@ def random_jobs(
         upload_s=nothing,
         end_s=nothing,
     )
+
+
+def warmed_up(
+    laboratory: Laboratory, task: int, *, slots: int = WARM_UP_SLOTS, steps: int = WARM_UP_STEPS
+) -> Vector:
+    """The first model after a fresh round robin over all devices: networks on their initial plateau tell nothing."""
+    settings = laboratory.tasks[task].settings
+    batch = min(WARM_UP_BATCH, settings.samples_at_start)
+    model = laboratory.first_model(task)
+    for k in range(slots):
+        device = k % laboratory.scenario.fleet.devices
+        order = TrainingOrder(task, device, _WARM_UP_NUMBER + k, 0.0, steps, batch)
+        model = mix(model, laboratory.train(order, model), settings.mixing)
+    return model
+
+
+def run_probes(
+    laboratory: Laboratory,
+    task: int,
+    numbers: Iterable[int],
+    *,
+    slots: int,
+    largest_steps: int = PROBE_STEPS[1],
+    start: Vector | None = None,
+) -> Iterator[Probe]:
+    """The probes with these numbers, one after the other; a number stands for the same probe whenever it is run."""
+    scenario, settings = laboratory.scenario, laboratory.tasks[task].settings
+    for number in numbers:
+        jobs = random_jobs(
+            settings,
+            scenario.fleet.devices,
+            slots,
+            seed=scenario.seed,
+            number=number,
+            largest_steps=largest_steps,
+        )
+        yield carry_out(laboratory, task, jobs, number, start)
 
 
 def carry_out(

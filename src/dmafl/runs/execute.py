@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any, Protocol
 
@@ -129,7 +130,8 @@ class Request:
     def world(self, seed: int) -> World:
         """The world of `seed`: the plan's, or drawn from the scenario."""
         if self.plan is not None:
-            return self.plan.world
+            # A run meets the true gains, whatever the plan was made with.
+            return replace(self.plan.world, knowledge="perfect")
         return self.make_world(
             self.scenario.model_copy(update={"seed": seed}).in_folder(self.scenario.folder)
         )
@@ -157,7 +159,17 @@ def execute(request: Request, folder: RunFolder, settings: Settings, resume: boo
         _stop_asked() as asked,
     ):
         settings.watcher.units(request.names)
-        _side_by_side(request, folder, settings, manifest, laboratories, workers, asked, failures)
+        try:
+            _side_by_side(request, folder, settings, manifest, laboratories, workers, asked, failures)
+        except BrokenProcessPool:
+            if asked():
+                raise Interrupted from None
+            raise bad_input(
+                "workers",
+                "must stay alive while a run goes",
+                ShownAsIs("a worker process that was killed, perhaps for its memory"),
+                "Go on from the last checkpoint with --resume, with fewer workers if memory is short.",
+            ) from None
     folder.compact([name for name in request.names if manifest["units"][name]["status"] != "waiting"])
     manifest["status"] = "finished" if not failures else "failed"
     folder.write_manifest(manifest)

@@ -99,7 +99,13 @@ def _demo() -> Scenario:
             "preset": "demo",
             "tasks": {
                 "street_digits": svhn.model_copy(
-                    update={**sizes, "slots": 40, "dataset": "street_digits", "window_s": constant(8e3)}
+                    update={
+                        **sizes,
+                        "slots": 30,
+                        "learning_rate": 0.1,
+                        "dataset": "street_digits",
+                        "window_s": constant(8e3),
+                    }
                 ),
                 "mnist": mnist.model_copy(update={**sizes, "window_s": constant(200.0)}),
                 "fashion_mnist": fashion.model_copy(update={**sizes, "window_s": constant(200.0)}),

@@ -285,10 +285,14 @@ class VirtualClock:
         order = period.job.dispatch
         i, j = order.device, order.task
         self._release_radio(i)
+        left_J = max(0.0, self._left_J(i) - self._committed_J[i])
         if period.upload_start_s + period.upload_s > self._window_s[i][j]:
+            # Cut off by the window: the device has sent until now, and paid for it.
+            period.upload_s = self._now - period.upload_start_s
+            period.uplink_J = min(left_J, float(transfer_J(self._uplink_W[i], period.upload_s)))
+            self.ledger.book(i, j, UPLINK, period.uplink_J)
             return self._fail(period, "window")
         energy_J = float(transfer_J(self._uplink_W[i], period.upload_s))
-        left_J = max(0.0, self._left_J(i) - self._committed_J[i])
         if energy_J > left_J:
             # The battery runs out on the way: what computations do not need is spent, and the upload is lost.
             period.uplink_J = left_J

@@ -155,7 +155,8 @@ def _prepare(scenario: Scenario, material: Material) -> None:
     import signal
 
     global _here
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to handle
+    for number in (signal.SIGINT, signal.SIGTERM):  # stopping is the main process's to handle
+        signal.signal(number, signal.SIG_IGN)
     _here = Laboratories(scenario, material)
 
 

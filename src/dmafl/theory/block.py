@@ -51,6 +51,7 @@ def block(
     if starts.size == 0 or starts[0] != 0 or (np.diff(starts) <= 0).any() or starts[-1] >= len(jobs):
         raise ValueError("blocks must begin at slot 0 and then at increasing slots")
     beta, V1, norm = c.smoothness, c.gradient_bound, np.sqrt(c.regularised_gradient_bound)
+    local_beta = c.local_smoothness if c.local_smoothness is not None else beta
     d = movement(jobs, norm)
     own = jobs.steps * jobs.rate * norm
     moved = jobs.mix * (own + d)
@@ -68,7 +69,7 @@ def block(
     pull = np.zeros(len(starts))
     np.maximum.at(pull, which, jobs.proximal * own)
     lam: FloatArray = np.broadcast_to(np.asarray(gradient_drift, dtype=np.float64), (len(starts),))
-    error = np.sqrt(gram_bias) + beta * reach + pull + lam
+    error = np.sqrt(gram_bias) + local_beta * reach + pull + lam
     total_moved = np.bincount(which, moved, minlength=len(starts))
     return BlockBound(
         steps=float(weight.sum()),

@@ -19,6 +19,7 @@ PER_DEVICE = (
 )
 NOT_NEGATIVE = (
     "smoothness",
+    "local_smoothness",
     "weak_convexity",
     "variability",
     "gradient_bound",
@@ -62,6 +63,8 @@ class Constants:
     drift_active: FloatArray
     drift_idle_size: FloatArray
     drift_active_size: FloatArray
+    local_smoothness: float | None = None
+    """Smoothness of every local loss, which the block form needs; left out: that of the global one is taken."""
 
     def __post_init__(self) -> None:
         devices = len(self.dissimilarity)
@@ -77,6 +80,8 @@ class Constants:
                 )
             object.__setattr__(self, name, value)
         for name in self.__dataclass_fields__:
+            if getattr(self, name) is None:
+                continue
             value = np.asarray(getattr(self, name))
             if not np.isfinite(value).all() or (name in NOT_NEGATIVE and (value < 0).any()):
                 rule = "must be finite" + (" and >= 0" if name in NOT_NEGATIVE else "")

@@ -1,11 +1,14 @@
-"""The terms of `sharp` as the calibrated prediction uses them: amount of training, Gram bias, noise, drift."""
+"""What the calibrated prediction knows of a schedule: training, biases, noise, drift (docs/calibration.md)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dmafl.errors import ShownAsIs, bad_input
 from dmafl.randomness import FloatArray
 from dmafl.theory.constants import Constants
 from dmafl.theory.drift import drift_of_all, drift_while_under_way
@@ -13,6 +16,39 @@ from dmafl.theory.jobs import TaskJobs
 
 MEMORY = 0.9
 """How much of the last slot's shares the next one remembers: an average over about ten slots."""
+RESPONSE = 20.0
+"""How fast class scores follow the labels of a batch, per unit of eta e."""
+MARGIN = 4.0
+"""By how much the score of the right class leads once a model can tell classes apart: small label biases do no harm."""
+RECENT = 15
+"""Slots at the end over which the label bias counts: those in which the loss reached is measured."""
+
+_PIECES = 2
+"""Steps of the flow of one job: within 0.03 of the exact class scores (root mean square)."""
+_TINY = 1e-9
+"""Share of a label that a device does not hold, so that nothing is divided by 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelMix:
+    """The labels that devices hold, and those that the model will be asked about."""
+
+    held: FloatArray
+    """Share of each label on each device, (I, C)."""
+    asked: FloatArray
+    """Share of each label in the test data, (C,)."""
+
+    def __post_init__(self) -> None:
+        for name, dimensions in (("held", 2), ("asked", 1)):
+            shares = np.asarray(getattr(self, name), dtype=np.float64)
+            total = shares.sum(axis=-1, keepdims=True) if shares.ndim == dimensions else np.zeros(1)
+            if not (np.isfinite(shares).all() and (shares >= 0).all() and (total > 0).all()):
+                rule = f"must be shares of labels, >= 0 with a positive sum, in {dimensions} dimensions"
+                raise bad_input(f"labels.{name}", rule, ShownAsIs(str(shares)), "Count the labels again.")
+            object.__setattr__(self, name, shares / total)
+        if self.held.shape[1] != len(self.asked):
+            rule = f"must have the {len(self.asked)} labels of the test data"
+            raise bad_input("labels.held", rule, self.held.shape[1], "Count the labels again.")
 
 
 @dataclass(frozen=True)
@@ -23,6 +59,8 @@ class Features:
     """N = sum_k alpha_k eta_k e_k (1 + s_k)^(-1/2)."""
     gram_bias: float
     """Z = mean_k p_k' Gamma p_k."""
+    label_bias: float
+    """L: loss through the label bias of the global model, mean over the last slots; 0 for tasks without labels."""
     noise: float
     """sum_k share_k (1/B_k - 1/D_k), share_k proportional to alpha_k e_k."""
     drift: float
@@ -31,12 +69,16 @@ class Features:
     """Mean over jobs of the drift while they are under way, times 4."""
 
 
-def features(jobs: TaskJobs, constants: Constants, memory: float = MEMORY) -> Features:
+def features(
+    jobs: TaskJobs, constants: Constants, labels: LabelMix | None = None, memory: float = MEMORY
+) -> Features:
     """The features of a schedule."""
     work = jobs.mix * jobs.steps
+    biases = np.zeros(1) if labels is None else label_bias_of_slots(jobs, labels)
     return Features(
         training=float(np.sum(work * jobs.rate / np.sqrt(1.0 + jobs.staleness))),
         gram_bias=float(gram_bias_of_slots(jobs, constants.gram, memory).mean()),
+        label_bias=float(biases[-RECENT:].mean()),
         noise=float(np.sum(work * (1 / jobs.batch - 1 / jobs.samples)) / work.sum()),
         drift=drift_of_all(jobs, constants),
         window=float(4.0 * drift_while_under_way(jobs, constants).mean()),
@@ -59,3 +101,58 @@ def gram_bias_of_slots(jobs: TaskJobs, gram: FloatArray, memory: float = MEMORY)
         total = memory * total + a
         out[k] = quadratic / total**2
     return out
+
+
+def label_bias_of_slots(jobs: TaskJobs, labels: LabelMix) -> FloatArray:
+    """Loss through label bias after every slot, (G,)."""
+    work = jobs.rate * jobs.steps
+    return loss_by_bias(class_scores(jobs.device, jobs.version, jobs.mix, work, labels.held), labels.asked)
+
+
+def class_scores(
+    device: NDArray[np.int64], version: NDArray[np.int64], mix: FloatArray, work: FloatArray, held: FloatArray
+) -> FloatArray:
+    """Scores x of the classes in a global model that has learnt nothing but label frequencies, after every slot.
+
+    A job moves the scores along x' = h_i - softmax(x) for the time RESPONSE eta e from those of the version received,
+    and its outcome is mixed in like a model. All arguments may carry a leading axis, for many schedules at once:
+    device, version, mix and work = eta e are (..., G), the result is (..., G, C).
+    """
+    lead, slots, classes = device.shape[:-1], device.shape[-1], held.shape[1]
+    rows = np.arange(int(np.prod(lead)))
+    received, alpha = version.reshape(-1, slots), mix.reshape(-1, slots)
+    h = np.maximum(held, _TINY)[device.reshape(-1, slots)]
+    path = h * (RESPONSE / _PIECES * work.reshape(-1, slots))[..., None]
+    kept, grown = np.exp(-path), -np.expm1(-path) / h
+    x = np.zeros((len(rows), slots + 1, classes))
+    for k in range(slots):
+        local = x[rows, received[:, k]]
+        for _ in range(_PIECES):
+            local = _flow(local, kept[:, k], grown[:, k])
+        x[:, k + 1] = x[:, k] + alpha[:, k, None] * (local - x[:, k])
+    return x[:, 1:].reshape(*lead, slots, classes)
+
+
+def loss_by_bias(scores: FloatArray, asked: FloatArray) -> FloatArray:
+    """Cross-entropy that biased class scores add for a classifier whose right class leads by MARGIN, (...,)."""
+    x = scores - scores.max(axis=-1, keepdims=True)
+    own = np.exp(x)
+    others = own.sum(axis=-1, keepdims=True) - own
+    loss = ((np.log(own + np.exp(-MARGIN) * others) - x) * asked).sum(axis=-1)
+    unbiased = np.log1p((len(asked) - 1) * np.exp(-MARGIN))
+    return np.asarray(np.maximum(loss - unbiased, 0.0))
+
+
+def _flow(x: FloatArray, kept: FloatArray, grown: FloatArray) -> FloatArray:
+    """Scores after a piece of x' = h - softmax(x); kept = exp(-h t), grown = (1 - exp(-h t)) / h.
+
+    With the normaliser of softmax held at 1/v every class follows a logistic equation, x(t) = x - log(kept + e^x v
+    grown). One Newton step moves v towards the value at which the sum of the scores stays, as it does in the flow.
+    """
+    weight = np.exp(x - x.max(axis=-1, keepdims=True))
+    v: Any = 1.0 / weight.sum(axis=-1, keepdims=True)
+    reached = kept + weight * v * grown
+    off = np.log(reached).sum(axis=-1, keepdims=True)
+    slope = (weight * grown / reached).sum(axis=-1, keepdims=True)
+    v = np.maximum(v - off / slope, 0.2 * v)
+    return np.asarray(x - np.log(kept + weight * v * grown))

@@ -37,6 +37,8 @@ class PrintedBound:
     @property
     def log_value(self) -> float:
         """Logarithm of the bound, also where it is too large for a number."""
+        if math.isfinite(self.value):
+            return math.log(self.value) if self.value > 0 else -math.inf
         rest = self.a + self.b + self.c + self.d + self.f
         return float(np.logaddexp(self.log_e, math.log(rest) if rest > 0 else -np.inf))
 

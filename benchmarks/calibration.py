@@ -1,0 +1,233 @@
+"""How well predictions rank schedules by the loss they reach: rank correlation over runs that no fit has seen.
+
+    python benchmarks/calibration.py [--tasks mnist fashion_mnist svhn] [--seeds 200-204] [--quick] [--json FILE]
+
+Ten devices, Dirichlet 0.5, growth, learning rate 0.05. For every seed, which is a partition, random schedules are
+trained: few or many devices, in turn or at random, 1-40 steps, batches of 8-64, staleness 0-5, mixing weight 0.25-0.9.
+The first ones are probes, the others are held out; "new" ranks the runs of all other seeds with the fit of the first
+seed. The CNN's runs begin at a warmed-up model, have up to 20 steps, and come from one seed, or it would take hours.
+`--quick` shows that everything works. Needs the full data sets: --data-dir, or DMAFL_DATA_DIR. docs/calibration.md has
+the outcome.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
+
+import numpy as np
+
+from dmafl.measure.dissimilarity import gram_of_labels, label_mix
+from dmafl.measure.estimates import estimate_task
+from dmafl.measure.probes import Probe, run_probes, warmed_up
+from dmafl.scenario.toml import from_plain
+from dmafl.simulation.laboratory import Laboratory, Material
+from dmafl.theory.block import block
+from dmafl.theory.calibrated import Calibration, fit, predict, rank_correlation
+from dmafl.theory.constants import Constants
+from dmafl.theory.features import Features, LabelMix, features
+from dmafl.theory.printed import printed
+from dmafl.theory.sharp import sharp
+
+COMMON = {"slots": 200, "proximal": 0.1, "mix_decay": 0.0, "learning_rate": 0.05}
+BLOCK = 10
+"""Slots of a block of `block`: one round of ten devices."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is run for one task."""
+
+    settings: dict[str, Any]
+    slots: int = 150
+    largest_steps: int = 40
+    probes: tuple[int, ...] = (24, 48)
+    held_out: int = 100
+    warm_up_slots: int = 0
+    seeds: int | None = None
+    """How many of the seeds are used; None: all."""
+
+    def quick(self) -> Study:
+        """The same in seconds."""
+        return replace(
+            self,
+            slots=20,
+            largest_steps=5,
+            probes=(16,),
+            held_out=8,
+            warm_up_slots=min(2, self.warm_up_slots),
+        )
+
+
+STUDIES = {
+    "mnist": Study({"dataset": "mnist", "model": "softmax", "samples": 1000}),
+    "fashion_mnist": Study({"dataset": "fashion_mnist", "model": "softmax", "samples": 1000}),
+    "svhn": Study(
+        {"dataset": "svhn", "model": "cnn", "samples": 2000},
+        slots=60,
+        largest_steps=20,
+        probes=(24, 48, 120),
+        held_out=80,
+        warm_up_slots=60,
+        seeds=1,
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """The runs of one seed, and what schedules are judged with."""
+
+    probes: list[Probe]
+    constants: Constants
+    labels: LabelMix
+
+    @property
+    def losses(self) -> np.ndarray:
+        """Losses reached."""
+        return np.asarray([probe.loss for probe in self.probes])
+
+
+Judge = Callable[[Runs], list[Features]]
+"""Features of all runs, as a fitted prediction sees them."""
+
+
+def calibrated(runs: Runs) -> list[Features]:
+    """As `calibrated` sees them."""
+    return _features(runs, gram_of_labels(runs.labels.held), runs.labels)
+
+
+def gram_alone(runs: Runs) -> list[Features]:
+    """Without the label bias: the form it began with, which needs no labels."""
+    return _features(runs, gram_of_labels(runs.labels.held), None)
+
+
+def gradients_alone(runs: Runs) -> list[Features]:
+    """The same with Gamma from gradients."""
+    return _features(runs, runs.constants.gram, None)
+
+
+def diagonal(runs: Runs) -> list[Features]:
+    """The same with delta_i in place of Gamma: sum_i p_i delta_i."""
+    delta = np.diag(gram_of_labels(runs.labels.held))
+    return _features(runs, (delta[:, None] + delta) / 2, None)
+
+
+FITTED: dict[str, Judge] = {
+    "calibrated": calibrated,
+    "without label bias": gram_alone,
+    "... Gamma from gradients": gradients_alone,
+    "... delta_i for Gamma": diagonal,
+}
+
+
+def _features(runs: Runs, gram: np.ndarray, labels: LabelMix | None) -> list[Features]:
+    constants = replace(runs.constants, gram=gram)
+    return [features(probe.jobs, constants, labels) for probe in runs.probes]
+
+
+BOUNDS: dict[str, Callable[[Probe, Constants], float]] = {
+    "printed": lambda probe, c: printed(probe.jobs, c, float(probe.jobs.mix[0])).log_value,
+    "sharp": lambda probe, c: sharp(probe.jobs, c).value,
+    "block": lambda probe, c: block(probe.jobs, c, np.arange(0, len(probe.jobs), BLOCK)).value,
+}
+
+
+def runs_of(name: str, study: Study, seed: int, data_dir: Path | None) -> Runs:
+    """Train under all random schedules of a seed."""
+    scenario = from_plain({"preset": "phone", "seed": seed, "tasks": {name: COMMON | study.settings}})
+    laboratory = Laboratory(scenario, Material(data_dir))
+    constants = Constants(**{key: one.value for key, one in estimate_task(laboratory, 0).items()})
+    start = None
+    if study.warm_up_slots:
+        start = warmed_up(laboratory, 0, slots=study.warm_up_slots)
+        constants = replace(constants, first_loss=laboratory.test(0, start, 1.0, False).loss)
+    numbers = range(max(study.probes) + study.held_out)
+    done = run_probes(
+        laboratory, 0, numbers, slots=study.slots, largest_steps=study.largest_steps, start=start
+    )
+    return Runs(list(done), constants, label_mix(laboratory, 0))
+
+
+def study_task(name: str, study: Study, seeds: Sequence[int], data_dir: Path | None) -> list[dict[str, Any]]:
+    """Rows of the table: rank correlations on the partition of the probes, and on new ones."""
+    begin = time.time()
+    runs = {}
+    for seed in seeds:
+        runs[seed] = runs_of(name, study, seed, data_dir)
+        print(
+            f"  {name}, seed {seed}: {len(runs[seed].probes)} runs, {time.time() - begin:.0f} s", flush=True
+        )
+    first = max(study.probes)
+    rows = []
+    for label, judge in FITTED.items():
+        seen = {seed: judge(one) for seed, one in runs.items()}
+        for count in study.probes:
+            fits = {seed: fit(seen[seed][:count], runs[seed].losses[:count], slots=200) for seed in seeds}
+            same = [_ranks(seen[seed][first:], runs[seed].losses[first:], fits[seed]) for seed in seeds]
+            new = [_ranks(seen[seed], runs[seed].losses, fits[seeds[0]]) for seed in seeds[1:]]
+            rows.append(
+                _row(name, label, count, same, new) | {"fits": [fits[seed].plain() for seed in seeds]}
+            )
+    for label, bound in BOUNDS.items():
+        values = {seed: [bound(probe, one.constants) for probe in one.probes] for seed, one in runs.items()}
+        same = [rank_correlation(values[seed][first:], runs[seed].losses[first:]) for seed in seeds]
+        rows.append(_row(name, label, 0, same, []))
+    return rows
+
+
+def _ranks(seen: Sequence[Features], losses: np.ndarray, found: Calibration) -> float:
+    return rank_correlation([predict(one, found).value for one in seen], losses)
+
+
+def _row(task: str, label: str, probes: int, same: list[float], new: list[float]) -> dict[str, Any]:
+    return {"task": task, "prediction": label, "probes": probes, "same": same, "new": new}
+
+
+def show(rows: Sequence[dict[str, Any]]) -> None:
+    """Print the table."""
+    print(f"{'task':14} {'prediction':26} {'probes':>6}  {'same partition':22} {'new partitions':22}")
+    for row in rows:
+        cells = [
+            f"{np.mean(found):6.3f} ({min(found):.3f} to {max(found):.3f})" if found else "-"
+            for found in (row["same"], row["new"])
+        ]
+        print(
+            f"{row['task']:14} {row['prediction']:26} {row['probes'] or '-':>6}  {cells[0]:22} {cells[1]:22}"
+        )
+
+
+def main() -> None:
+    """Run the studies asked for and print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tasks", nargs="+", default=["mnist", "fashion_mnist"], choices=list(STUDIES))
+    parser.add_argument("--seeds", default="200-204", help="first and last seed, e.g. 200-204")
+    parser.add_argument(
+        "--quick", action="store_true", help="seconds, to see that it works; figures mean nothing"
+    )
+    parser.add_argument("--data-dir", type=Path, help="folder of the data sets")
+    parser.add_argument("--json", type=Path, help="write the rows to this file")
+    given = parser.parse_args()
+    low, _, high = given.seeds.partition("-")
+    seeds = list(range(int(low), int(high or low) + 1))[: 2 if given.quick else None]
+    rows = []
+    for name in given.tasks:
+        study = STUDIES[name].quick() if given.quick else STUDIES[name]
+        rows += study_task(name, study, seeds[: study.seeds], given.data_dir)
+    show(rows)
+    if given.json:
+        given.json.write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()

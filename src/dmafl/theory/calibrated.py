@@ -1,0 +1,209 @@
+"""`calibrated`: the loss a schedule will reach, as a non-negative combination of its features fitted to probe runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import nnls
+from scipy.stats import rankdata
+
+from dmafl.errors import ShownAsIs, bad_input
+from dmafl.randomness import FloatArray
+from dmafl.theory.features import Features
+
+TRUSTED = 0.6
+"""Cross-validated rank correlation below which a calibration comes with a warning."""
+FEWEST_PROBES = 12
+"""Twice the weights that probes without drift can tell."""
+TRAINING_POWER = -1.0 / 3.0
+"""Loss falls like N^(-1/3)."""
+EMPHASIS = 2.0
+"""Residuals are divided by loss^EMPHASIS: ranks are decided among good schedules, and those a planner compares."""
+FOLDS = 8
+
+NAMES = tuple(field.name for field in fields(Features))
+TERMS = ("constant", *NAMES)
+UNPROBED = ("drift", "window")
+"""Features that are 0 in probes without a clock; their weights are set, not fitted."""
+_REMEDY = "Calibrate again with `dmafl.theory.calibrated.fit`."
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The loss that a schedule is predicted to reach, term by term."""
+
+    constant: float
+    training: float
+    gram_bias: float
+    label_bias: float
+    noise: float
+    drift: float
+    window: float
+
+    @property
+    def value(self) -> float:
+        """The predicted loss [nat]."""
+        return sum(self.terms().values())
+
+    def terms(self) -> dict[str, float]:
+        """The terms by name; they add up to the prediction."""
+        return {name: getattr(self, name) for name in TERMS}
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Weights of the prediction of one task, and how far they can be trusted."""
+
+    weights: Prediction
+    """Weight of each term: of 1, N^(-1/3), and every other feature as it is; all >= 0."""
+    low: Features
+    high: Features
+    """Smallest and largest value of every feature in the probes."""
+    probes: int
+    correlation: float
+    """Cross-validated rank correlation of prediction and loss reached."""
+    spread: float
+    """Root mean square of the cross-validated relative error."""
+
+    @property
+    def warning(self) -> str | None:
+        """What to know before relying on this calibration; None if it ranks schedules well."""
+        if self.correlation >= TRUSTED:
+            return None
+        return (
+            f"The prediction ranks probes with a correlation of {self.correlation:.2f}, below {TRUSTED:g}: plans made "
+            f"with it may be no better than others. Run more probes than {self.probes}, warm the model up before "
+            "them, or plan with the quality model `sharp`."
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """As plain values, for a file."""
+        return {
+            "weights": self.weights.terms(),
+            "low": _plain(self.low),
+            "high": _plain(self.high),
+            "probes": self.probes,
+            "correlation": self.correlation,
+            "spread": self.spread,
+        }
+
+    @classmethod
+    def from_plain(cls, given: Any, source: str = "calibration") -> Calibration:
+        """From a file's values, which are checked."""
+        wanted = {field.name for field in fields(cls)}
+        if not isinstance(given, Mapping) or set(given) != wanted:
+            found = ShownAsIs(", ".join(map(str, given)) if isinstance(given, Mapping) else str(type(given)))
+            raise bad_input(source, f"must have the entries {', '.join(sorted(wanted))}", found, _REMEDY)
+        weights = Prediction(**_numbers(given["weights"], TERMS, f"{source}.weights"))
+        for name, value in weights.terms().items():
+            if value < 0:
+                raise bad_input(f"{source}.weights.{name}", "must be >= 0", value, _REMEDY)
+        probes, correlation, spread = (
+            _number(given[name], f"{source}.{name}") for name in ("probes", "correlation", "spread")
+        )
+        return cls(
+            weights=weights,
+            low=Features(**_numbers(given["low"], NAMES, f"{source}.low")),
+            high=Features(**_numbers(given["high"], NAMES, f"{source}.high")),
+            probes=int(probes),
+            correlation=correlation,
+            spread=spread,
+        )
+
+
+def fit(probed: Sequence[Features], losses: ArrayLike, *, slots: int) -> Calibration:
+    """Weights >= 0 that predict the losses reached by probes best.
+
+    Probes without drift cannot tell its weight: then it is 1 / `slots`, the task's aggregations, and that of the
+    window is 0.
+    """
+    reached = np.asarray(losses, dtype=np.float64)
+    if reached.shape != (len(probed),) or len(probed) < FEWEST_PROBES:
+        rule = f"must be at least {FEWEST_PROBES}, with one loss each"
+        raise bad_input("probes", rule, ShownAsIs(f"{len(probed)} and {reached.size} losses"), "Run more.")
+    terms = np.asarray([list(_terms(one).values()) for one in probed])
+    if not (np.isfinite(reached).all() and (reached > 0).all() and np.isfinite(terms).all()):
+        raise bad_input(
+            "probes", "must have finite features and losses > 0", ShownAsIs("others"), "Leave them out."
+        )
+    fold = np.arange(len(probed)) % FOLDS
+    held_out = np.empty_like(reached)
+    for k in range(FOLDS):
+        held_out[fold == k] = terms[fold == k] @ _weights(terms[fold != k], reached[fold != k])
+    weights = dict(zip(_terms(probed[0]), _weights(terms, reached).tolist(), strict=True))
+    if not any(one.drift or one.window for one in probed):
+        weights["drift"] = 1.0 / slots
+    return Calibration(
+        weights=Prediction(**weights),
+        low=_extreme(probed, min),
+        high=_extreme(probed, max),
+        probes=len(probed),
+        correlation=rank_correlation(held_out, reached),
+        spread=float(np.sqrt(np.mean((held_out / reached - 1.0) ** 2))),
+    )
+
+
+def predict(features: Features, calibration: Calibration) -> Prediction:
+    """The loss that a schedule with these features will reach, term by term."""
+    weights = calibration.weights.terms()
+    return Prediction(**{name: weights[name] * value for name, value in _terms(features).items()})
+
+
+def outside(features: Features, calibration: Calibration) -> tuple[str, ...]:
+    """Names of the features that no probe came near: there the prediction is a guess, and a planner is drawn to it.
+
+    Drift is left out where no probe drifted.
+    """
+    return tuple(
+        name
+        for name in NAMES
+        if (name not in UNPROBED or getattr(calibration.high, name) or getattr(calibration.low, name))
+        and not getattr(calibration.low, name) <= getattr(features, name) <= getattr(calibration.high, name)
+    )
+
+
+def rank_correlation(a: ArrayLike, b: ArrayLike) -> float:
+    """Spearman's rank correlation; 0 where one of them is constant."""
+    ranks = np.stack([rankdata(a), rankdata(b)])
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    size = float(np.sqrt(np.prod((ranks**2).sum(axis=1))))
+    return float(ranks[0] @ ranks[1]) / size if size > 0 else 0.0
+
+
+def _terms(features: Features) -> dict[str, float]:
+    """What the weights multiply, by name."""
+    values = _plain(features)
+    return {"constant": 1.0} | values | {"training": values["training"] ** TRAINING_POWER}
+
+
+def _weights(terms: FloatArray, reached: FloatArray) -> FloatArray:
+    """Non-negative least squares on residuals relative to loss^EMPHASIS; columns are brought to one scale."""
+    scale = np.abs(terms).max(axis=0)
+    scale[scale == 0] = 1.0
+    emphasis = (reached / np.median(reached)) ** -EMPHASIS
+    found, _ = nnls(terms / scale * emphasis[:, None], reached * emphasis)
+    return np.asarray(found / scale, dtype=np.float64)
+
+
+def _extreme(probed: Sequence[Features], pick: Callable[[list[float]], float]) -> Features:
+    return Features(**{name: pick([getattr(one, name) for one in probed]) for name in NAMES})
+
+
+def _plain(features: Features) -> dict[str, float]:
+    return {name: getattr(features, name) for name in NAMES}
+
+
+def _numbers(given: Any, names: Sequence[str], source: str) -> dict[str, float]:
+    if not isinstance(given, Mapping) or set(given) != set(names):
+        raise bad_input(source, f"must have the entries {', '.join(names)}", given, _REMEDY)
+    return {name: _number(given[name], f"{source}.{name}") for name in names}
+
+
+def _number(value: Any, source: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        raise bad_input(source, "must be a finite number", value, _REMEDY)
+    return float(value)

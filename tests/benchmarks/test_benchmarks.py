@@ -1,0 +1,54 @@
+"""Every benchmark runs to its end and prints its tables; how fast anything is, is not tested."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+LIMIT_S = 300
+"""Far more than a quick run takes on any machine; it only ends a run that hangs."""
+
+
+def run(name: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / name), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("part", "headings"),
+    [
+        ("clock", ["periods/s"]),
+        ("updates", ["updates/s", "bare loop", "peers skipped"]),
+        ("cnn", ["GEMM peak", "processes"]),
+    ],
+)
+def test_simulator(part: str, headings: list[str], tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    printed = run("simulator.py", "--quick", "--only", part, "--json", str(figures))
+    for heading in headings:
+        assert heading in printed
+    found = json.loads(figures.read_text())
+    assert set(found) == {"machine", part}
+    assert all(row["seconds"] > 0 for row in found[part])
+
+
+def test_checking() -> None:
+    assert "us a job" in run("checking.py", "--jobs", "1000")
+
+
+def test_engine() -> None:
+    printed = run("engine.py", "--quick")
+    assert "bare loop" in printed
+    assert "evaluate cnn" in printed

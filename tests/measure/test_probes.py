@@ -1,0 +1,122 @@
+"""Random schedules, what they reach, and a whole calibration on the embedded data."""
+
+import numpy as np
+import pytest
+
+from dmafl.measure.dissimilarity import gram_of_labels, label_mix
+from dmafl.measure.probes import (
+    EVERY,
+    LAST,
+    MIXING,
+    SMALLEST_BATCH,
+    carry_out,
+    random_jobs,
+    run_probes,
+    warmed_up,
+)
+from dmafl.scenario.toml import from_plain
+from dmafl.simulation.laboratory import Laboratory, Material
+from dmafl.theory.calibrated import TRUSTED, fit, outside, predict, rank_correlation
+from dmafl.theory.constants import Constants
+from dmafl.theory.features import RECENT, features
+from dmafl.theory.jobs import TaskJobs
+
+SLOTS = 30
+DEVICES = 6
+
+
+def embedded(**changes: object) -> Laboratory:
+    task = {
+        "dataset": "mnist",
+        "slots": SLOTS,
+        "samples": 200,
+        "max_staleness": 3,
+        "mix_decay": 0.0,
+    } | changes
+    return Laboratory(
+        from_plain({"preset": "phone", "seed": 7, "fleet": {"devices": DEVICES}, "tasks": {"mnist": task}}),
+        Material(),
+    )
+
+
+@pytest.fixture
+def laboratory(monkeypatch: pytest.MonkeyPatch, tmp_path) -> Laboratory:
+    monkeypatch.delenv("DMAFL_DATA_DIR", raising=False)
+    monkeypatch.setenv("DMAFL_CACHE_DIR", str(tmp_path))
+    return embedded()
+
+
+def random_of(laboratory: Laboratory, number: int, slots: int = SLOTS) -> TaskJobs:
+    return random_jobs(laboratory.tasks[0].settings, DEVICES, slots, seed=7, number=number)
+
+
+def test_the_slots_of_the_label_bias_are_those_tested() -> None:
+    assert RECENT == LAST * EVERY
+
+
+def test_random_schedules_can_be_carried_out_and_differ(laboratory: Laboratory) -> None:
+    task = laboratory.tasks[0].settings
+    drawn = [random_of(laboratory, number) for number in range(40)]
+    for jobs in drawn:
+        assert (jobs.staleness >= 0).all()
+        assert (jobs.staleness <= task.max_staleness).all()
+        assert ((jobs.batch >= SMALLEST_BATCH) & (jobs.batch <= jobs.samples)).all()
+        assert ((jobs.steps >= 1) & (jobs.steps <= 40)).all()
+        assert ((jobs.mix > 0) & (jobs.mix <= MIXING[1])).all()
+        for i in range(DEVICES):  # rule S2: the next job receives a version after the slot of the last
+            own = np.flatnonzero(jobs.device == i)
+            assert (jobs.version[own[1:]] > own[:-1]).all()
+    assert {len(set(jobs.device)) for jobs in drawn} == set(range(1, DEVICES + 1))
+    assert len({float(jobs.mix[0]) for jobs in drawn}) == 40
+    np.testing.assert_array_equal(drawn[3].device, random_of(laboratory, 3).device)
+
+
+def test_a_probe_gives_the_same_outcome_again(laboratory: Laboratory) -> None:
+    jobs = random_of(laboratory, 0)
+    first, again = carry_out(laboratory, 0, jobs, 0), carry_out(laboratory, 0, jobs, 0)
+    assert first.loss == again.loss
+    assert 0 < first.loss < 5
+    assert 0 <= first.accuracy <= 1
+    assert carry_out(laboratory, 0, jobs, 1).loss != first.loss
+
+
+def test_probes_can_start_from_a_warmed_up_model(laboratory: Laboratory) -> None:
+    start = warmed_up(laboratory, 0, slots=12, steps=5)
+    before, after = (
+        laboratory.test(0, model, 1.0, False).loss for model in (laboratory.first_model(0), start)
+    )
+    assert after < before
+    jobs = random_of(laboratory, 1).with_(steps=np.ones(SLOTS), mix=np.full(SLOTS, 1e-3))
+    assert carry_out(laboratory, 0, jobs, 1, start).loss == pytest.approx(after, abs=0.05)
+
+
+def test_calibration_on_embedded_data_predicts_runs_it_has_not_seen(laboratory: Laboratory) -> None:
+    """Sixteen probes and twelve runs of thirty slots: seconds, and enough to rank by."""
+    labels = label_mix(laboratory, 0)
+    gram = gram_of_labels(labels.held)
+    none = np.zeros(DEVICES)
+    constants = Constants(
+        smoothness=1.0,
+        weak_convexity=0.0,
+        variability=1.0,
+        gradient_bound=1.0,
+        regularised_gradient_bound=1.0,
+        first_loss=2.3,
+        lowest_loss=0.0,
+        sample_variance=none,
+        dissimilarity=np.diag(gram),
+        gram=gram,
+        drift_idle=none,
+        drift_active=none,
+        drift_idle_size=none,
+        drift_active_size=none,
+    )
+    done = list(run_probes(laboratory, 0, range(28), slots=SLOTS))
+    seen = [features(probe.jobs, constants, labels) for probe in done]
+    losses = [probe.loss for probe in done]
+    calibration = fit(seen[:16], losses[:16], slots=SLOTS)
+    predicted = [predict(one, calibration).value for one in seen[16:]]
+    assert calibration.warning is None
+    assert rank_correlation(predicted, losses[16:]) > TRUSTED
+    assert calibration.spread < 0.5
+    assert all(outside(one, calibration) == () for one in seen[:16])
