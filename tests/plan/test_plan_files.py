@@ -64,7 +64,7 @@ TAMPERING = {
     "recorded": lambda p: p["jobs"][3].update(uplink_J=p["jobs"][3]["uplink_J"] * 1.001),
     "claims": lambda p: p["violations"].update(S4_window=1.0),
     "scenario": lambda p: p.update(scenario_sha256="0" * 64),
-    "S0_staleness": lambda p: p["jobs"][30].update(version=0),
+    "S0_staleness": lambda p: p["jobs"][20].update(version=0),
     "S1_cover": lambda p: p["jobs"].pop(3),
     "S3_causality": lambda p: p["jobs"][3].update(start_s=p["jobs"][3]["start_s"] + 1e6),
     "S5_cpu": lambda p: p["jobs"][3].update(frequency_Hz=1e11),

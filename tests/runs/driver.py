@@ -26,7 +26,8 @@ def warm_up() -> Any:
     import torch
 
     torch.set_num_threads(1)
-    import pandas  # noqa: F401  pyarrow asks for it when it makes its first table
+    with contextlib.suppress(ImportError):
+        import pandas  # noqa: F401  pyarrow asks for it, where it is there, when it makes its first table
     import pyarrow.dataset  # noqa: F401
     import tomlkit  # noqa: F401
 
