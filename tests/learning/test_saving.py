@@ -66,7 +66,7 @@ def test_a_damaged_file_is_bad_input(saved):
 )
 def test_a_foreign_file_is_bad_input(tmp_path, arrays, metadata, message):
     path = tmp_path / "foreign.safetensors"
-    path.write_bytes(serialise(arrays, metadata={"dmafl": json.dumps(metadata)}))
+    path.write_bytes(serialise(arrays, metadata={"dmafl": json.dumps(metadata or {})}))
     with pytest.raises(BadInput, match=message):
         load(path)
 

@@ -57,6 +57,8 @@ def load(path: Path) -> SavedModel:
         metadata: dict[str, str] = json.loads(entries.get(_ENTRY, "{}"))
     except (SafetensorError, ValueError, KeyError, AttributeError) as error:
         raise _damaged(path, str(error)) from None
+    if not isinstance(metadata, dict):
+        raise _damaged(path, "no metadata")
     if metadata.get("schema") != str(SCHEMA):
         raise _damaged(path, f"schema {metadata.get('schema')}")
     try:
