@@ -62,8 +62,9 @@ def parts(text: str) -> tuple[str, ...]:
 
 def machine() -> dict[str, Any]:
     """What the figures depend on."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
-        "cores": cnn.cores(),
+        "cores": cores,
         "python": platform.python_version(),
         "numpy": version("numpy"),
         "torch": version("torch"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -198,8 +197,3 @@ def dataset() -> Any:
     labels = draw.integers(0, CLASSES, SAMPLES, dtype=np.uint8)
     digest = hashlib.sha256(images.data).hexdigest()
     return Dataset("random", images, labels, images[:100], labels[:100], "random", digest)
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

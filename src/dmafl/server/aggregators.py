@@ -41,12 +41,18 @@ class MixAtOnce:
     alpha: float
     phi: StalenessFactor
     mix_decay: float | None = None
+    _weights: dict[int, float] = field(default_factory=dict, init=False, repr=False)
+    """alpha phi(s) of each staleness seen so far."""
 
     def add(
         self, current: Vector, local: Vector, received: Vector, staleness: int, slot: int
     ) -> tuple[Vector | None, float]:
         """The mixed model, at once."""
-        weight = float(mix_weight(self.alpha, self.phi, staleness, slot, self.mix_decay))
+        if staleness not in self._weights:
+            self._weights[staleness] = float(mix_weight(self.alpha, self.phi, staleness))
+        weight = self._weights[staleness]
+        if self.mix_decay is not None:
+            weight *= (1.0 + slot / self.mix_decay) ** -0.5
         return mix(current, local, weight), weight
 
     def settle(self, current: Vector) -> Vector | None:

@@ -68,17 +68,20 @@ class VirtualClock:
         self._periods: dict[int, Period] = {}
         self._results: dict[int, Result] = {}
         self._models: dict[int, Vector] = {}
-        # Uploads whose slot is not planned: the one to complete the task's next slot is due first (an
-        # uplink's gain has the index of the slot it completes, so a new slot means new times for those under way).
-        self._uploading: list[dict[int, None]] = [{} for _ in range(world.task_count)]
-        self._due: list[list[tuple[float, int]]] = [[] for _ in range(world.task_count)]
+        # Uploads whose slot is not planned: the one to complete the task's next slot is due first. An uplink's
+        # gain has the index of the slot it completes, so a new slot means new times for those under way: `_due`
+        # holds those timed for this slot, (end, job, earliest end), and `_later` the others by the earliest time
+        # at which any gain could let them end; they are timed when that comes up.
+        self._due: list[list[tuple[float, int, float]]] = [[] for _ in range(world.task_count)]
+        self._later: list[list[tuple[float, int]]] = [[] for _ in range(world.task_count)]
         self._due_mark = [0] * world.task_count
+        self._due_changed: dict[int, None] = {}
         self._version = [0] * world.task_count
         self._last_slot_s = [0.0] * world.task_count
         self._done = [False] * world.task_count
         d, tasks = world.devices, list(world.scenario.tasks.values())
-        self._cycles = d.cycles_per_sample.tolist()
-        self._window_s = d.window_s.tolist()
+        self._cycles = d.cycles_per_sample.T.tolist()
+        self._window_s = d.window_s.T.tolist()
         self._capacitance = d.capacitance_Js2.tolist()
         self._uplink_W, self._downlink_W = d.uplink_power_W.tolist(), d.downlink_power_W.tolist()
         self._battery_J = d.battery_J.tolist()
@@ -94,14 +97,14 @@ class VirtualClock:
         n = world.device_count
         self._load_Hz = [0.0] * n
         self._computing = [0] * n
-        self._cpu_queue: list[deque[int]] = [deque() for _ in range(n)]
+        self._cpu_queue: dict[int, deque[int]] = {}
         self._reserved_J = [0.0] * n
         self._committed_J = [0.0] * n
-        self._quote_J = [[0.0] * world.task_count for _ in range(n)]
-        self._last_end_s = [[0.0] * world.task_count for _ in range(n)]
-        self._computed_s = [[0.0] * world.task_count for _ in range(n)]
+        self._quote_J = [[0.0] * n for _ in tasks]
+        self._last_end_s = [[0.0] * n for _ in tasks]
+        self._computed_s = [[0.0] * n for _ in tasks]
         self._radio_user = [-1] * n
-        self._radio_queue: list[deque[tuple[str, Any]]] = [deque() for _ in range(n)]
+        self._radio_queue: dict[int, deque[tuple[str, Any]]] = {}
 
     # -- the server's side ----------------------------------------------------------------------------
 
@@ -121,20 +124,20 @@ class VirtualClock:
         """`window` if the device's window is over, `battery` if it cannot pay for the job."""
         i, j = dispatch.device, dispatch.task
         start_s = max(self._now, dispatch.start_s)
-        if start_s >= self._window_s[i][j]:
+        if start_s >= self._window_s[j][i]:
             return "window"
         slot = dispatch.slot if dispatch.slot >= 0 else version
         cost_J = self._cost_J(dispatch, slot, start_s)
         if cost_J > self._left_J(i) - self._reserved_J[i]:
             return "battery"
-        self._quote_J[i][j] = cost_J
+        self._quote_J[j][i] = cost_J
         return ""
 
     def dispatch(self, job: Job, model: Vector) -> None:
         """Start the download of `model`."""
         i, j = job.dispatch.device, job.dispatch.task
-        period = Period(job, self._now - self._last_end_s[i][j], self._now)
-        period.reserved_J = self._quote_J[i][j]
+        period = Period(job, self._now - self._last_end_s[j][i], self._now)
+        period.reserved_J = self._quote_J[j][i]
         self._reserved_J[i] += period.reserved_J
         self._periods[job.id] = period
         self._models[job.id] = model
@@ -145,23 +148,26 @@ class VirtualClock:
         """A slot is complete: uploads under way are timed anew, as those that complete the next one."""
         self._version[task] = version
         self._last_slot_s[task] = self._now
+        for _, job_id, earliest_s in self._due[task]:
+            heapq.heappush(self._later[task], (earliest_s, job_id))
         self._due[task] = []
-        for job_id in self._uploading[task]:
-            self._time_upload(task, job_id)
-        self._announce_due(task)
+        self._due_changed[task] = None
 
     def finished(self, task: int) -> None:
         """Drop everything of `task`; what has ended is booked, what has not is not."""
         self._done[task] = True
         for job_id in [one for one, period in self._periods.items() if period.job.dispatch.task == task]:
             self._close(self._periods[job_id], "unfinished")
-        self._uploading[task].clear()
-        self._due[task] = []
-        self._announce_due(task)
+        self._due[task], self._later[task] = [], []
+        self._due_changed[task] = None
 
     def next_event(self) -> Event | None:
         """Let time pass until something happens that the server must know."""
-        while self._heap:
+        while True:
+            if self._due_changed:
+                self._announce_due()
+            if not self._heap:
+                return None
             time_s, kind, _, what = heapq.heappop(self._heap)
             if kind in (WAKE, PLANNED):
                 if self._done[what.task]:
@@ -180,17 +186,16 @@ class VirtualClock:
                 if mark != self._due_mark[task]:
                     continue
                 self._now = time_s
-                _, what = heapq.heappop(self._due[task])
-                del self._uploading[task][what]
-                self._announce_due(task)
+                _, what, _ = heapq.heappop(self._due[task])
+                self._due_changed[task] = None
                 return self._arrive(self._periods[what])
-            if what not in self._periods:
+            period = self._periods.get(what)
+            if period is None:
                 continue
             self._now = time_s
-            event = self._step(kind, self._periods[what])
+            event = self._step(kind, period)
             if event is not None:
                 return event
-        return None
 
     # -- phases ---------------------------------------------------------------------------------------
 
@@ -203,7 +208,7 @@ class VirtualClock:
             return self._arrive(period)
         order = period.job.dispatch
         i, j = order.device, order.task
-        late = self._now > self._window_s[i][j]
+        late = self._now > self._window_s[j][i]
         if kind == DOWNLOADED:
             period.downlink_J = float(transfer_J(self._downlink_W[i], period.download_s))
             self.ledger.book(i, j, DOWNLINK, period.downlink_J)
@@ -212,7 +217,7 @@ class VirtualClock:
             return self._fail(period, "window") if late else self._compute(period)
         period.compute_J = float(
             compute_J(
-                self._cycles[i][j],
+                self._cycles[j][i],
                 order.steps,
                 self._batch(period),
                 period.frequency_Hz,
@@ -220,7 +225,7 @@ class VirtualClock:
             )
         )
         self.ledger.book(i, j, COMPUTE, period.compute_J)
-        self._computed_s[i][j] += period.compute_s
+        self._computed_s[j][i] += period.compute_s
         self._release_cpu(period)
         if late:
             return self._fail(period, "window")
@@ -244,12 +249,12 @@ class VirtualClock:
         # A job gets what is left of the CPU, down to f^min: S5 holds at every instant whatever the plan was.
         frequency_Hz = order.frequency_Hz if order.frequency_Hz <= room_Hz * (1 + SAME_TIME) else room_Hz
         if frequency_Hz < min(self._f_min[i], order.frequency_Hz):
-            self._cpu_queue[i].append(period.job.id)
+            self._cpu_queue.setdefault(i, deque()).append(period.job.id)
             return None
         period.share = self._share(period)
         own = self._own_samples(i, j, period.share)
         period.samples = own if own is not None else int(sample_count(*self._samples[j], period.share))
-        cycles = self._cycles[i][j], order.steps, self._batch(period), frequency_Hz
+        cycles = self._cycles[j][i], order.steps, self._batch(period), frequency_Hz
         cost_J = float(compute_J(*cycles, self._capacitance[i]))
         if cost_J > self._left_J(i) - self._committed_J[i]:
             return self._fail(period, "battery")
@@ -277,16 +282,18 @@ class VirtualClock:
             end_s = min(self._now + period.upload_s, self._last_chance(period))
             self._push(end_s, ARRIVE, job_id)
             return
-        self._uploading[order.task][job_id] = None
-        self._time_upload(order.task, job_id)
-        self._announce_due(order.task)
+        shortest_s = self._radio.shortest_upload_s(order.device, order.task)
+        earliest_s = min(self._now + shortest_s, self._last_chance(period))
+        heapq.heappush(self._later[order.task], (earliest_s, job_id))
+        if not self._due[order.task] or earliest_s <= self._due[order.task][0][0]:
+            self._due_changed[order.task] = None
 
     def _arrive(self, period: Period) -> Event:
         order = period.job.dispatch
         i, j = order.device, order.task
         self._release_radio(i)
         left_J = max(0.0, self._left_J(i) - self._committed_J[i])
-        if period.upload_start_s + period.upload_s > self._window_s[i][j]:
+        if period.upload_start_s + period.upload_s > self._window_s[j][i]:
             # Cut off by the window: the device has sent until now, and paid for it.
             period.upload_s = self._now - period.upload_start_s
             period.uplink_J = min(left_J, float(transfer_J(self._uplink_W[i], period.upload_s)))
@@ -302,7 +309,7 @@ class VirtualClock:
         self.ledger.book(i, j, UPLINK, energy_J)
         waited_s = self._now - (period.upload_start_s + period.upload_s)
         period.wait_s += waited_s if waited_s > SAME_TIME * self._now else 0.0
-        self._last_end_s[i][j] = self._now
+        self._last_end_s[j][i] = self._now
         self._reserved_J[i] -= period.reserved_J
         self._periods.pop(period.job.id)
         self._arrived = period
@@ -331,33 +338,38 @@ class VirtualClock:
         self._periods.pop(job_id)
         self._results.pop(job_id, None)
         self._models.pop(job_id, None)
-        self._uploading[order.task].pop(job_id, None)
         if self._radio_user[i] == job_id:
             self._release_radio(i)
-        if job_id in self._cpu_queue[i]:
+        if job_id in self._cpu_queue.get(i, ()):
             self._cpu_queue[i].remove(job_id)
-        self._last_end_s[i][order.task] = self._now
+        self._last_end_s[order.task][i] = self._now
         self.on_unfinished(period, outcome)
 
     # -- uploads --------------------------------------------------------------------------------------
 
-    def _time_upload(self, task: int, job_id: int) -> None:
+    def _announce_due(self) -> None:
+        """Put the upload that is due first among the events, for each task where it may be another one now."""
+        for task in self._due_changed:
+            due, later = self._due[task], self._later[task]
+            while later and (not due or later[0][0] <= due[0][0]):
+                earliest_s, job_id = heapq.heappop(later)
+                heapq.heappush(due, (self._upload_end_s(task, job_id), job_id, earliest_s))
+            self._due_mark[task] += 1
+            if due:
+                self._push(due[0][0], DUE, (task, self._due_mark[task]))
+        self._due_changed.clear()
+
+    def _upload_end_s(self, task: int, job_id: int) -> float:
         """When this upload ends if it completes the task's next slot; never before the slot before."""
         period = self._periods[job_id]
         begin_s = period.upload_start_s
         period.upload_s = self._radio.upload_s(period.job.dispatch.device, task, self._version[task], begin_s)
-        end_s = max(self._last_slot_s[task], min(begin_s + period.upload_s, self._last_chance(period)))
-        heapq.heappush(self._due[task], (end_s, job_id))
-
-    def _announce_due(self, task: int) -> None:
-        self._due_mark[task] += 1
-        if self._due[task]:
-            self._push(self._due[task][0][0], DUE, (task, self._due_mark[task]))
+        return max(self._last_slot_s[task], min(begin_s + period.upload_s, self._last_chance(period)))
 
     def _last_chance(self, period: Period) -> float:
         """The end of the window, at which an upload that is still under way fails."""
         order = period.job.dispatch
-        return max(self._now, float(self._window_s[order.device][order.task]))
+        return max(self._now, float(self._window_s[order.task][order.device]))
 
     def _planned_before(self, period: Period) -> Period | None:
         """A planned upload of an earlier slot that ends at the same time but for rounding."""
@@ -382,23 +394,22 @@ class VirtualClock:
         self._committed_J[i] = self._committed_J[i] - period.committed_J if self._computing[i] > 1 else 0.0
         self._computing[i] -= 1
         self._load_Hz[i] = self._load_Hz[i] - period.frequency_Hz if self._computing[i] else 0.0
-        while self._cpu_queue[
-            i
-        ]:  # all try again, in their order; those for which there is no room queue again
-            self._push(self._now, READY, self._cpu_queue[i].popleft())
+        # All that wait try again, in their order; those for which there is no room queue again.
+        for job_id in self._cpu_queue.pop(i, ()):
+            self._push(self._now, READY, job_id)
 
     def _radio_free(self, device: int, request: tuple[str, Any]) -> bool:
         """Whether a transfer may start now; with a shared radio it may have to queue."""
         if not self._shared_radio or self._radio_user[device] < 0:
             return True
-        self._radio_queue[device].append(request)
+        self._radio_queue.setdefault(device, deque()).append(request)
         return False
 
     def _release_radio(self, device: int) -> None:
         self._radio_user[device] = -1
         if not self._shared_radio:
             return
-        queue = self._radio_queue[device]
+        queue = self._radio_queue.get(device)
         while queue:
             kind, what = queue.popleft()
             if kind == "wake":
@@ -422,7 +433,7 @@ class VirtualClock:
         """What a job is expected to cost the device [J]."""
         i, j = order.device, order.task
         work = float(
-            compute_J(self._cycles[i][j], order.steps, order.batch, order.frequency_Hz, self._capacitance[i])
+            compute_J(self._cycles[j][i], order.steps, order.batch, order.frequency_Hz, self._capacitance[i])
         )
         return work + float(transfer_J(self._uplink_W[i], self._radio.upload_s(i, j, slot, time_s)))
 
@@ -436,7 +447,7 @@ class VirtualClock:
             share = period.job.version / max(1, self._slots[j] - 1)
         else:
             share = streamed_share(
-                self._now, self._computed_s[i][j], self._window_s[i][j], drift.idle_rate, drift.active_rate
+                self._now, self._computed_s[j][i], self._window_s[j][i], drift.idle_rate, drift.active_rate
             )
         return float(min(max(share, 0.0), 1.0))
 
@@ -453,6 +464,7 @@ class VirtualClock:
 
     def state(self) -> Plain:
         """Everything but the models of jobs under way, which `Versions` keeps, and their results."""
+        self._announce_due()
         return {
             "now": self._now,
             "sequence": self._sequence,
@@ -461,15 +473,15 @@ class VirtualClock:
                 for time_s, kind, sequence, what in sorted(self._heap)
             ],
             "periods": [period.plain() for period in self._periods.values()],
-            "uploading": [list(jobs) for jobs in self._uploading],
             "due": [sorted(due) for due in self._due],
+            "later": [sorted(later) for later in self._later],
             "due_mark": self._due_mark,
             "version": self._version,
             "last_slot_s": self._last_slot_s,
             "done": self._done,
             "load_Hz": self._load_Hz,
             "computing": self._computing,
-            "cpu_queue": {str(i): list(queue) for i, queue in enumerate(self._cpu_queue) if queue},
+            "cpu_queue": {str(i): list(queue) for i, queue in self._cpu_queue.items() if queue},
             "reserved_J": self._reserved_J,
             "committed_J": self._committed_J,
             "quote_J": self._quote_J,
@@ -478,7 +490,7 @@ class VirtualClock:
             "radio_user": self._radio_user,
             "radio_queue": {
                 str(i): [[kind, asdict(what) if kind == "wake" else what] for kind, what in queue]
-                for i, queue in enumerate(self._radio_queue)
+                for i, queue in self._radio_queue.items()
                 if queue
             },
             "ledger": self.ledger.state(),
@@ -494,8 +506,10 @@ class VirtualClock:
         heapq.heapify(self._heap)
         periods = [Period.from_plain(one) for one in state["periods"]]
         self._periods = {period.job.id: period for period in periods}
-        self._uploading = [dict.fromkeys(jobs) for jobs in state["uploading"]]
-        self._due = [[(end_s, job_id) for end_s, job_id in due] for due in state["due"]]
+        self._due = [
+            [(end_s, job_id, earliest_s) for end_s, job_id, earliest_s in due] for due in state["due"]
+        ]
+        self._later = [[(earliest_s, job_id) for earliest_s, job_id in later] for later in state["later"]]
         self._due_mark, self._version = list(state["due_mark"]), list(state["version"])
         self._last_slot_s, self._done = list(state["last_slot_s"]), list(state["done"])
         self._load_Hz, self._computing = list(state["load_Hz"]), list(state["computing"])

@@ -13,6 +13,7 @@ UPLINK: Phase = 0
 COMPUTE: Phase = 1
 DOWNLINK: Phase = 2
 
+_PHASES = 3
 _PER_J = 10**18
 
 
@@ -20,14 +21,14 @@ class Ledger:
     """Energy in whole attojoules, so that sums over devices, tasks and phases agree to the last digit in any order."""
 
     def __init__(self, devices: int, tasks: int) -> None:
-        self._entries = [[[0, 0, 0] for _ in range(tasks)] for _ in range(devices)]
+        self._entries = [[[0] * devices for _ in range(_PHASES)] for _ in range(tasks)]
         self._of_task = [[0, 0, 0] for _ in range(tasks)]
         self._own = [0] * devices
 
     def book(self, device: int, task: int, phase: Phase, energy_J: float) -> None:
         """A phase has ended and cost `energy_J`."""
         amount = round(energy_J * _PER_J)
-        self._entries[device][task][phase] += amount
+        self._entries[task][phase][device] += amount
         self._of_task[task][phase] += amount
         if phase != DOWNLINK:
             self._own[device] += amount
@@ -43,31 +44,39 @@ class Ledger:
 
     def table_J(self) -> FloatArray:
         """All entries [J], shape (devices, tasks, 3): uplink, compute, downlink."""
-        return np.asarray(self._entries, dtype=object).astype(np.float64) / _PER_J
+        return np.moveaxis(np.asarray(self._entries, dtype=object).astype(np.float64), 2, 0) / _PER_J
 
     def consistent(self) -> bool:
         """Whether sums over devices equal the tasks', and sums over tasks the devices'."""
-        tasks = range(len(self._of_task))
-        by_task = all(
-            sum(row[task][phase] for row in self._entries) == self._of_task[task][phase]
-            for task in tasks
-            for phase in range(3)
-        )
-        return by_task and all(
-            sum(row[task][0] + row[task][1] for task in tasks) == own
-            for row, own in zip(self._entries, self._own, strict=True)
-        )
+        return _task_sums(self._entries) == self._of_task and _device_sums(self._entries) == self._own
 
     def state(self) -> list[list[list[str]]]:
-        """The entries as text: JSON numbers are not exact at this size."""
-        return [[[str(amount) for amount in cell] for cell in row] for row in self._entries]
+        """The entries as text, by device, task and phase: JSON numbers are not exact at this size."""
+        by_device = zip(*(zip(*task, strict=True) for task in self._entries), strict=True)
+        return [[[str(amount) for amount in cell] for cell in row] for row in by_device]
 
     @classmethod
     def restored(cls, state: list[list[list[str]]]) -> Ledger:
         """From `state`."""
         ledger = cls(len(state), len(state[0]))
-        ledger._entries = [[[int(amount) for amount in cell] for cell in row] for row in state]
-        tasks = range(len(state[0]))
-        ledger._of_task = [[sum(row[task][p] for row in ledger._entries) for p in range(3)] for task in tasks]
-        ledger._own = [sum(cell[0] + cell[1] for cell in row) for row in ledger._entries]
+        by_task = zip(*state, strict=True)
+        ledger._entries = [
+            [[int(amount) for amount in column] for column in zip(*cells, strict=True)] for cells in by_task
+        ]
+        ledger._of_task = _task_sums(ledger._entries)
+        ledger._own = _device_sums(ledger._entries)
         return ledger
+
+
+Entries = list[list[list[int]]]
+"""By task, phase and device."""
+
+
+def _task_sums(entries: Entries) -> list[list[int]]:
+    return [[sum(column) for column in task] for task in entries]
+
+
+def _device_sums(entries: Entries) -> list[int]:
+    """Uplink and computation, over all tasks."""
+    own = [column for task in entries for column in (task[UPLINK], task[COMPUTE])]
+    return [sum(amounts) for amounts in zip(*own, strict=True)]

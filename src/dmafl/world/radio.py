@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-import math
+from typing import NamedTuple
 
 import numpy as np
 
 from dmafl.physics.path_loss import noise_W_per_Hz
-from dmafl.physics.transmission import rate_bit_s, transfer_s
+from dmafl.physics.transmission import LN2, rate_bit_s, transfer_s
 from dmafl.randomness import purpose_word, uniform_one
-from dmafl.world.channel import Direction, FixedGains, Rayleigh
+from dmafl.world.channel import DIRECTIONS, Direction, FixedGains, Rayleigh
 from dmafl.world.mobility import Static
 from dmafl.world.world import World
+
+HIGHEST_FADING = 54 * LN2
+"""-log of the smallest number that `uniform_one` gives."""
+ROUNDING = 1e-12
+"""Relative error that a computed time may have, many times over."""
+
+
+class _Link(NamedTuple):
+    """One direction of all devices: the fading's purpose word, and gain without fading, power and bandwidth."""
+
+    word: int
+    gain: list[float]
+    power_W: list[float]
+    bandwidth_Hz: list[float]
 
 
 class Radio:
@@ -25,37 +39,62 @@ class Radio:
         self._payload_bit = world.payload_bit.tolist()
         self._noise_W_Hz = float(noise_W_per_Hz(world.scenario.channel.noise_dBm_Hz))
         d, channel = world.devices, world.channel
-        self._power_W = {"uplink": d.uplink_power_W.tolist(), "downlink": d.downlink_power_W.tolist()}
-        self._bandwidth_Hz = {
-            "uplink": d.uplink_bandwidth_Hz.tolist(),
-            "downlink": d.downlink_bandwidth_Hz.tolist(),
-        }
-        self._gain: dict[str, list[float]] | None = None
-        self._seed: int | None = None
+        self._links: dict[Direction, _Link] = {}
+        self._constant_s: dict[Direction, list[list[float]]] = {}
+        self._shortest_s: list[list[float]] = []
         if isinstance(world.mobility, Static) and world.knowledge == "perfect":
             if isinstance(channel, Rayleigh):
                 path_gain = channel.path_gain(world.mobility.distances_m).tolist()
-                self._gain = {"uplink": path_gain, "downlink": path_gain}
                 self._seed = channel.seed
+                for way in DIRECTIONS:
+                    up = way == "uplink"
+                    power_W = d.uplink_power_W if up else d.downlink_power_W
+                    bandwidth_Hz = d.uplink_bandwidth_Hz if up else d.downlink_bandwidth_Hz
+                    word = purpose_word(f"channel.{way}")
+                    self._links[way] = _Link(word, path_gain, power_W.tolist(), bandwidth_Hz.tolist())
+                best = channel.path_gain(world.mobility.distances_m) * HIGHEST_FADING
+                rate = rate_bit_s(best, d.uplink_power_W, d.uplink_bandwidth_Hz, self._noise_W_Hz)
+                self._shortest_s = [
+                    (transfer_s(payload_bit, rate) * (1 - ROUNDING)).tolist()
+                    for payload_bit in self._payload_bit
+                ]
             elif isinstance(channel, FixedGains):
-                self._gain = {"uplink": channel.uplink.tolist(), "downlink": channel.downlink.tolist()}
-        self._word = {way: purpose_word(f"channel.{way}") for way in ("uplink", "downlink")}
+                for way in DIRECTIONS:
+                    self._constant_s[way] = [self._of_all(way, task) for task in range(world.task_count)]
+                self._shortest_s = self._constant_s["uplink"]
 
     def upload_s(self, device: int, task: int, slot: int, time_s: float) -> float:
         """T^U of a local model that completes `slot`, sent from `time_s` on [s]."""
         return self._transfer_s("uplink", device, task, slot, time_s)
+
+    def shortest_upload_s(self, device: int, task: int) -> float:
+        """A time that no uplink of the device takes less than, whichever slot it completes [s]."""
+        return self._shortest_s[task][device] if self._shortest_s else 0.0
 
     def download_s(self, device: int, task: int, version: int, time_s: float) -> float:
         """T^D of global model `version`, sent from `time_s` on [s]."""
         return self._transfer_s("downlink", device, task, version, time_s)
 
     def _transfer_s(self, way: Direction, device: int, task: int, index: int, time_s: float) -> float:
-        if self._gain is None:
-            one = np.asarray([device]), np.asarray([task]), np.asarray([index]), np.asarray([time_s])
-            ask = self._world.upload_s if way == "uplink" else self._world.download_s
-            return float(ask(*one)[0])
-        gain = self._gain[way][device]
-        if self._seed is not None:
-            gain *= -math.log(uniform_one(self._seed, self._word[way], index, device, task))
-        rate = rate_bit_s(gain, self._power_W[way][device], self._bandwidth_Hz[way][device], self._noise_W_Hz)
+        if way in self._links:
+            link = self._links[way]
+            # NumPy's logarithm, like the channel's: math.log differs in the last bit now and then.
+            fading = -float(np.log(uniform_one(self._seed, link.word, index, device, task)))
+            return self._faded_s(link, device, task, fading)
+        if way in self._constant_s:
+            return self._constant_s[way][task][device]
+        one = np.asarray([device]), np.asarray([task]), np.asarray([index]), np.asarray([time_s])
+        ask = self._world.upload_s if way == "uplink" else self._world.download_s
+        return float(ask(*one)[0])
+
+    def _faded_s(self, link: _Link, device: int, task: int, fading: float) -> float:
+        gain = link.gain[device] * fading
+        rate = rate_bit_s(gain, link.power_W[device], link.bandwidth_Hz[device], self._noise_W_Hz)
         return float(transfer_s(self._payload_bit[task], rate))
+
+    def _of_all(self, way: Direction, task: int) -> list[float]:
+        """Transfer times of all devices where they never change [s]."""
+        n = self._world.device_count
+        ask = self._world.upload_s if way == "uplink" else self._world.download_s
+        times_s = ask(np.arange(n), np.full(n, task), np.zeros(n, dtype=np.int64), np.zeros(n))
+        return [float(time_s) for time_s in times_s]
