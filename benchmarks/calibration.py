@@ -17,7 +17,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +31,13 @@ from dmafl.measure.probes import Probe, run_probes, warmed_up
 from dmafl.scenario.toml import from_plain
 from dmafl.simulation.laboratory import Laboratory, Material
 from dmafl.theory.block import block
-from dmafl.theory.calibrated import Calibration, fit, predict, rank_correlation
-from dmafl.theory.constants import Constants
-from dmafl.theory.features import Features, LabelMix, features
+from dmafl.theory.calibrated import Calibration, calibrate, predict_jobs, rank_correlation
+from dmafl.theory.constants import PER_DEVICE, Constants
+from dmafl.theory.features import LabelMix
 from dmafl.theory.printed import printed
 from dmafl.theory.sharp import sharp
 
-COMMON = {"slots": 200, "proximal": 0.1, "mix_decay": 0.0, "learning_rate": 0.05}
+COMMON: dict[str, Any] = {"slots": 200, "proximal": 0.1, "mix_decay": 0.0, "learning_rate": 0.05}
 BLOCK = 10
 """Slots of a block of `block`: one round of ten devices."""
 
@@ -54,6 +54,8 @@ class Study:
     warm_up_slots: int = 0
     seeds: int | None = None
     """How many of the seeds are used; None: all."""
+    bounds: bool = True
+    """Whether the constants of the bounds are measured, which takes minutes for the CNN."""
 
     def quick(self) -> Study:
         """The same in seconds."""
@@ -64,6 +66,7 @@ class Study:
             probes=(16,),
             held_out=8,
             warm_up_slots=min(2, self.warm_up_slots),
+            bounds=self.warm_up_slots == 0,
         )
 
 
@@ -96,43 +99,37 @@ class Runs:
         return np.asarray([probe.loss for probe in self.probes])
 
 
-Judge = Callable[[Runs], list[Features]]
-"""Features of all runs, as a fitted prediction sees them."""
+Known = tuple[Constants, LabelMix | None]
+"""What a fitted prediction knows of a partition."""
 
 
-def calibrated(runs: Runs) -> list[Features]:
-    """As `calibrated` sees them."""
-    return _features(runs, gram_of_labels(runs.labels.held), runs.labels)
+def calibrated(runs: Runs) -> Known:
+    """`calibrated` as it is."""
+    return replace(runs.constants, gram=gram_of_labels(runs.labels.held)), runs.labels
 
 
-def gram_alone(runs: Runs) -> list[Features]:
-    """Without the label bias: the form it began with, which needs no labels."""
-    return _features(runs, gram_of_labels(runs.labels.held), None)
+def gram_alone(runs: Runs) -> Known:
+    """Without the label bias: the form it began with."""
+    return calibrated(runs)[0], None
 
 
-def gradients_alone(runs: Runs) -> list[Features]:
-    """The same with Gamma from gradients."""
-    return _features(runs, runs.constants.gram, None)
+def gradients_alone(runs: Runs) -> Known:
+    """The same with Gamma from gradients: what a task without labels has."""
+    return runs.constants, None
 
 
-def diagonal(runs: Runs) -> list[Features]:
-    """The same with delta_i in place of Gamma: sum_i p_i delta_i."""
+def diagonal(runs: Runs) -> Known:
+    """The same with delta_i in place of Gamma: sum_i p_i delta_i, since the p_i sum to 1."""
     delta = np.diag(gram_of_labels(runs.labels.held))
-    return _features(runs, (delta[:, None] + delta) / 2, None)
+    return replace(runs.constants, gram=(delta[:, None] + delta) / 2), None
 
 
-FITTED: dict[str, Judge] = {
+FITTED: dict[str, Callable[[Runs], Known]] = {
     "calibrated": calibrated,
     "without label bias": gram_alone,
     "... Gamma from gradients": gradients_alone,
     "... delta_i for Gamma": diagonal,
 }
-
-
-def _features(runs: Runs, gram: np.ndarray, labels: LabelMix | None) -> list[Features]:
-    constants = replace(runs.constants, gram=gram)
-    return [features(probe.jobs, constants, labels) for probe in runs.probes]
-
 
 BOUNDS: dict[str, Callable[[Probe, Constants], float]] = {
     "printed": lambda probe, c: printed(probe.jobs, c, float(probe.jobs.mix[0])).log_value,
@@ -145,7 +142,10 @@ def runs_of(name: str, study: Study, seed: int, data_dir: Path | None) -> Runs:
     """Train under all random schedules of a seed."""
     scenario = from_plain({"preset": "phone", "seed": seed, "tasks": {name: COMMON | study.settings}})
     laboratory = Laboratory(scenario, Material(data_dir))
-    constants = Constants(**{key: one.value for key, one in estimate_task(laboratory, 0).items()})
+    labels = label_mix(laboratory, 0)
+    constants = no_constants(labels)
+    if study.bounds:
+        constants = Constants(**{key: one.value for key, one in estimate_task(laboratory, 0).items()})
     start = None
     if study.warm_up_slots:
         start = warmed_up(laboratory, 0, slots=study.warm_up_slots)
@@ -154,7 +154,14 @@ def runs_of(name: str, study: Study, seed: int, data_dir: Path | None) -> Runs:
     done = run_probes(
         laboratory, 0, numbers, slots=study.slots, largest_steps=study.largest_steps, start=start
     )
-    return Runs(list(done), constants, label_mix(laboratory, 0))
+    return Runs(list(done), constants, labels)
+
+
+def no_constants(labels: LabelMix) -> Constants:
+    """Constants of which only Gamma means anything."""
+    values: dict[str, Any] = dict.fromkeys((one.name for one in fields(Constants)), 1.0)
+    values |= dict.fromkeys(PER_DEVICE, np.zeros(len(labels.held)))
+    return Constants(**(values | {"gram": gram_of_labels(labels.held)}))
 
 
 def study_task(name: str, study: Study, seeds: Sequence[int], data_dir: Path | None) -> list[dict[str, Any]]:
@@ -168,24 +175,32 @@ def study_task(name: str, study: Study, seeds: Sequence[int], data_dir: Path | N
         )
     first = max(study.probes)
     rows = []
-    for label, judge in FITTED.items():
-        seen = {seed: judge(one) for seed, one in runs.items()}
+    for label, what in FITTED.items():
         for count in study.probes:
-            fits = {seed: fit(seen[seed][:count], runs[seed].losses[:count], slots=200) for seed in seeds}
-            same = [_ranks(seen[seed][first:], runs[seed].losses[first:], fits[seed]) for seed in seeds]
-            new = [_ranks(seen[seed], runs[seed].losses, fits[seeds[0]]) for seed in seeds[1:]]
+            fits = {seed: _fit(one, what, count) for seed, one in runs.items()}
+            same = [_ranks(runs[seed], what, fits[seed], first) for seed in seeds]
+            new = [_ranks(runs[seed], what, fits[seeds[0]], 0) for seed in seeds[1:]]
             rows.append(
                 _row(name, label, count, same, new) | {"fits": [fits[seed].plain() for seed in seeds]}
             )
-    for label, bound in BOUNDS.items():
+    for label, bound in BOUNDS.items() if study.bounds else ():
         values = {seed: [bound(probe, one.constants) for probe in one.probes] for seed, one in runs.items()}
         same = [rank_correlation(values[seed][first:], runs[seed].losses[first:]) for seed in seeds]
         rows.append(_row(name, label, 0, same, []))
     return rows
 
 
-def _ranks(seen: Sequence[Features], losses: np.ndarray, found: Calibration) -> float:
-    return rank_correlation([predict(one, found).value for one in seen], losses)
+def _fit(runs: Runs, what: Callable[[Runs], Known], count: int) -> Calibration:
+    """The fit to the first `count` runs."""
+    jobs = [probe.jobs for probe in runs.probes[:count]]
+    return calibrate(jobs, runs.losses[:count], *what(runs), slots=COMMON["slots"])
+
+
+def _ranks(runs: Runs, what: Callable[[Runs], Known], found: Calibration, first: int) -> float:
+    """Rank correlation over the runs from `first` on."""
+    known = what(runs)
+    predicted = [predict_jobs(probe.jobs, *known, found).value for probe in runs.probes[first:]]
+    return rank_correlation(predicted, runs.losses[first:])
 
 
 def _row(task: str, label: str, probes: int, same: list[float], new: list[float]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from dmafl.measure.probes import (
 )
 from dmafl.scenario.toml import from_plain
 from dmafl.simulation.laboratory import Laboratory, Material
-from dmafl.theory.calibrated import TRUSTED, fit, outside, predict, rank_correlation
+from dmafl.theory.calibrated import TRUSTED, calibrate, outside, predict_jobs, rank_correlation
 from dmafl.theory.constants import Constants
 from dmafl.theory.features import RECENT, features
 from dmafl.theory.jobs import TaskJobs
@@ -112,11 +112,11 @@ def test_calibration_on_embedded_data_predicts_runs_it_has_not_seen(laboratory: 
         drift_active_size=none,
     )
     done = list(run_probes(laboratory, 0, range(28), slots=SLOTS))
-    seen = [features(probe.jobs, constants, labels) for probe in done]
-    losses = [probe.loss for probe in done]
-    calibration = fit(seen[:16], losses[:16], slots=SLOTS)
-    predicted = [predict(one, calibration).value for one in seen[16:]]
+    jobs, losses = [probe.jobs for probe in done], [probe.loss for probe in done]
+    calibration = calibrate(jobs[:16], losses[:16], constants, labels, slots=SLOTS)
+    predicted = [predict_jobs(one, constants, labels, calibration).value for one in jobs[16:]]
     assert calibration.warning is None
     assert rank_correlation(predicted, losses[16:]) > TRUSTED
     assert calibration.spread < 0.5
-    assert all(outside(one, calibration) == () for one in seen[:16])
+    seen = [features(one, constants, labels, calibration.response) for one in jobs[:16]]
+    assert all(outside(one, calibration) == () for one in seen)

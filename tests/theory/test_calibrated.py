@@ -15,9 +15,11 @@ from dmafl.theory.calibrated import (
     TRUSTED,
     Calibration,
     Prediction,
+    calibrate,
     fit,
     outside,
     predict,
+    predict_jobs,
     rank_correlation,
 )
 from dmafl.theory.features import (
@@ -29,6 +31,7 @@ from dmafl.theory.features import (
     label_bias_of_slots,
     loss_by_bias,
 )
+from dmafl.theory.jobs import TaskJobs
 from theory.small import draw_case
 
 TRUE = Prediction(constant=0.2, training=1.3, gram_bias=0.7, label_bias=1.5, noise=0.4, drift=0.0, window=0.0)
@@ -139,6 +142,39 @@ def test_good_schedules_count_more_than_bad_ones() -> None:
     assert rank_correlation(predicted[~bad], losses[~bad]) > 0.99
 
 
+@pytest.mark.parametrize("response", [10.0, 160.0])
+def test_calibrate_finds_the_response_of_class_scores(response: float) -> None:
+    """Losses that the formula gives with one response are predicted with that one."""
+    cases = [draw_case(seed, devices=5, slots=40) for seed in range(30)]
+    labels = LabelMix(generator(0, "test.labels").dirichlet(np.full(6, 0.3), 5), np.ones(6))
+    constants = cases[0][1]
+    probed = [
+        jobs.with_(device=jobs.device % (1 + k % 5), rate=np.full(40, 0.01 * (1 + k % 7)), **still(jobs))
+        for k, (jobs, _) in enumerate(cases)
+    ]
+    losses = [loss(features(jobs, constants, labels, response)) for jobs in probed]
+    found = calibrate(probed, losses, constants, labels, slots=40)
+    assert found.response == response
+    assert found.correlation == pytest.approx(1.0)
+    assert predict_jobs(probed[0], constants, labels, found).value == pytest.approx(losses[0])
+
+
+def still(jobs: TaskJobs) -> dict[str, np.ndarray]:
+    """Times of a schedule without a clock, as probes have them."""
+    names = ("idle_s", "start_s", "download_s", "compute_s", "upload_s", "end_s")
+    return dict.fromkeys(names, np.zeros(len(jobs)))
+
+
+def test_calibrate_without_labels() -> None:
+    cases = [draw_case(seed) for seed in range(20)]
+    constants = cases[0][1]
+    probed = [jobs.with_(**still(jobs)) for jobs, _ in cases]
+    losses = [loss(features(jobs, constants)) for jobs in probed]
+    found = calibrate(probed, losses, constants, None, slots=30)
+    assert found.weights.label_bias == 0.0
+    assert predict_jobs(probed[3], constants, None, found).value == pytest.approx(losses[3])
+
+
 def test_json_round_trip(calibration: Calibration) -> None:
     assert Calibration.from_plain(json.loads(json.dumps(calibration.plain()))) == calibration
 
@@ -239,19 +275,19 @@ def followed(x: np.ndarray, held: np.ndarray, time: float, steps: int = 20_000) 
 @pytest.mark.parametrize("steps", [1.0, 8.0, 40.0])
 @pytest.mark.parametrize("held", [(0.5, 0.5, 0, 0, 0), (0.6, 0.2, 0.1, 0.07, 0.03)])
 def test_a_job_follows_the_flow_of_class_scores(held: tuple[float, ...], steps: float) -> None:
-    shares, work = np.asarray(held), np.asarray([0.05 * steps])
-    found = class_scores(np.zeros(1, int), np.zeros(1, int), np.ones(1), work, shares[None])[0]
-    wanted = followed(np.zeros(5), shares, RESPONSE * work[0])
+    shares, time = np.asarray(held), np.asarray([steps])
+    found = class_scores(np.zeros(1, int), np.zeros(1, int), np.ones(1), time, shares[None])[0]
+    wanted = followed(np.zeros(5), shares, steps)
     np.testing.assert_allclose(found - found.mean(), wanted - wanted.mean(), atol=FLOW)
 
 
 def test_scores_are_mixed_like_models_and_start_from_the_version_received() -> None:
     labels = own_label(3)
-    work = np.full(3, 0.2)
+    time = np.full(3, 4.0)
     device, alpha = np.asarray([0, 1, 2]), np.asarray([1.0, 0.3, 0.5])
-    fresh = class_scores(device, np.asarray([0, 1, 2]), alpha, work, labels.held)
-    stale = class_scores(device, np.asarray([0, 0, 2]), alpha, work, labels.held)
-    alone = class_scores(device[1:2], np.zeros(1, int), np.ones(1), work[:1], labels.held)
+    fresh = class_scores(device, np.asarray([0, 1, 2]), alpha, time, labels.held)
+    stale = class_scores(device, np.asarray([0, 0, 2]), alpha, time, labels.held)
+    alone = class_scores(device[1:2], np.zeros(1, int), np.ones(1), time[:1], labels.held)
     np.testing.assert_allclose(fresh[0], stale[0])
     np.testing.assert_allclose(stale[1], 0.7 * stale[0] + 0.3 * alone[0])
     assert not np.allclose(fresh[1], stale[1])
@@ -318,16 +354,16 @@ def test_many_schedules_at_once_are_those_one_by_one() -> None:
         for name in ("device", "version", "mix", "rate", "steps")
     ]
     device, version, alpha, rate, steps = columns
-    scores = class_scores(device, version, alpha, rate * steps, labels.held)
+    scores = class_scores(device, version, alpha, RESPONSE * rate * steps, labels.held)
     assert scores.shape == (3, len(cases[0]), 6)
     for found, jobs in zip(loss_by_bias(scores, labels.asked), cases, strict=True):
         np.testing.assert_allclose(found, label_bias_of_slots(jobs, labels), atol=1e-12)
 
 
 def test_bias_costs_what_cross_entropy_says() -> None:
-    """Scores (b, 0), two labels asked evenly, the right one 4 ahead."""
+    """Scores (b, 0), two labels asked evenly, the right one 3 ahead."""
     b = np.asarray([0.0, 1.0, 6.0])
-    wanted = (np.log1p(np.exp(-4 - b)) + np.log1p(np.exp(-4 + b))) / 2 - np.log1p(np.exp(-4))
+    wanted = (np.log1p(np.exp(-3 - b)) + np.log1p(np.exp(-3 + b))) / 2 - np.log1p(np.exp(-3))
     found = loss_by_bias(np.stack([b, np.zeros(3)], axis=-1), np.asarray([0.5, 0.5]))
     np.testing.assert_allclose(found, wanted, atol=1e-14)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,9 @@ from scipy.stats import rankdata
 
 from dmafl.errors import ShownAsIs, bad_input
 from dmafl.randomness import FloatArray
-from dmafl.theory.features import Features
+from dmafl.theory.constants import Constants
+from dmafl.theory.features import RESPONSE, Features, LabelMix, features, label_bias
+from dmafl.theory.jobs import TaskJobs
 
 TRUSTED = 0.6
 """Cross-validated rank correlation below which a calibration comes with a warning."""
@@ -24,12 +26,14 @@ TRAINING_POWER = -1.0 / 3.0
 EMPHASIS = 2.0
 """Residuals are divided by loss^EMPHASIS: ranks are decided among good schedules, and those a planner compares."""
 FOLDS = 8
+RESPONSES = (2.5, 10.0, 40.0, 160.0, 640.0)
+"""Responses of class scores that are tried: it depends on a model and the size of its inputs."""
 
 NAMES = tuple(field.name for field in fields(Features))
 TERMS = ("constant", *NAMES)
 UNPROBED = ("drift", "window")
 """Features that are 0 in probes without a clock; their weights are set, not fitted."""
-_REMEDY = "Calibrate again with `dmafl.theory.calibrated.fit`."
+_REMEDY = "Calibrate again with `dmafl.theory.calibrated.calibrate`."
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ class Calibration:
     """Cross-validated rank correlation of prediction and loss reached."""
     spread: float
     """Root mean square of the cross-validated relative error."""
+    response: float
+    """The response of class scores that the label bias is to be computed with."""
 
     @property
     def warning(self) -> str | None:
@@ -89,6 +95,7 @@ class Calibration:
             "probes": self.probes,
             "correlation": self.correlation,
             "spread": self.spread,
+            "response": self.response,
         }
 
     @classmethod
@@ -102,21 +109,44 @@ class Calibration:
         for name, value in weights.terms().items():
             if value < 0:
                 raise bad_input(f"{source}.weights.{name}", "must be >= 0", value, _REMEDY)
-        probes, correlation, spread = (
-            _number(given[name], f"{source}.{name}") for name in ("probes", "correlation", "spread")
-        )
+        others = {
+            name: _number(given[name], f"{source}.{name}") for name in ("correlation", "spread", "response")
+        }
         return cls(
             weights=weights,
             low=Features(**_numbers(given["low"], NAMES, f"{source}.low")),
             high=Features(**_numbers(given["high"], NAMES, f"{source}.high")),
-            probes=int(probes),
-            correlation=correlation,
-            spread=spread,
+            probes=int(_number(given["probes"], f"{source}.probes")),
+            **others,
         )
 
 
-def fit(probed: Sequence[Features], losses: ArrayLike, *, slots: int) -> Calibration:
-    """Weights >= 0 that predict the losses reached by probes best.
+def calibrate(
+    probed: Sequence[TaskJobs],
+    losses: ArrayLike,
+    constants: Constants,
+    labels: LabelMix | None,
+    *,
+    slots: int,
+) -> Calibration:
+    """The fit to probes of one task, with the response of class scores that ranks them best in cross-validation."""
+    seen = [features(jobs, constants) for jobs in probed]
+    if labels is None:
+        return fit(seen, losses, slots=slots)
+    fits = []
+    for response in RESPONSES:
+        biased = [
+            replace(one, label_bias=label_bias(jobs, labels, response))
+            for one, jobs in zip(seen, probed, strict=True)
+        ]
+        fits.append(fit(biased, losses, slots=slots, response=response))
+    return max(fits, key=lambda one: one.correlation)
+
+
+def fit(
+    probed: Sequence[Features], losses: ArrayLike, *, slots: int, response: float = RESPONSE
+) -> Calibration:
+    """Weights >= 0 that predict the losses reached by probes best; `response` is what their label bias was found with.
 
     Probes without drift cannot tell its weight: then it is 1 / `slots`, the task's aggregations, and that of the
     window is 0.
@@ -144,16 +174,24 @@ def fit(probed: Sequence[Features], losses: ArrayLike, *, slots: int) -> Calibra
         probes=len(probed),
         correlation=rank_correlation(held_out, reached),
         spread=float(np.sqrt(np.mean((held_out / reached - 1.0) ** 2))),
+        response=response,
     )
 
 
-def predict(features: Features, calibration: Calibration) -> Prediction:
+def predict(seen: Features, calibration: Calibration) -> Prediction:
     """The loss that a schedule with these features will reach, term by term."""
     weights = calibration.weights.terms()
-    return Prediction(**{name: weights[name] * value for name, value in _terms(features).items()})
+    return Prediction(**{name: weights[name] * value for name, value in _terms(seen).items()})
 
 
-def outside(features: Features, calibration: Calibration) -> tuple[str, ...]:
+def predict_jobs(
+    jobs: TaskJobs, constants: Constants, labels: LabelMix | None, calibration: Calibration
+) -> Prediction:
+    """The loss that a schedule will reach, term by term."""
+    return predict(features(jobs, constants, labels, calibration.response), calibration)
+
+
+def outside(seen: Features, calibration: Calibration) -> tuple[str, ...]:
     """Names of the features that no probe came near: there the prediction is a guess, and a planner is drawn to it.
 
     Drift is left out where no probe drifted.
@@ -162,7 +200,7 @@ def outside(features: Features, calibration: Calibration) -> tuple[str, ...]:
         name
         for name in NAMES
         if (name not in UNPROBED or getattr(calibration.high, name) or getattr(calibration.low, name))
-        and not getattr(calibration.low, name) <= getattr(features, name) <= getattr(calibration.high, name)
+        and not getattr(calibration.low, name) <= getattr(seen, name) <= getattr(calibration.high, name)
     )
 
 
@@ -174,9 +212,9 @@ def rank_correlation(a: ArrayLike, b: ArrayLike) -> float:
     return float(ranks[0] @ ranks[1]) / size if size > 0 else 0.0
 
 
-def _terms(features: Features) -> dict[str, float]:
+def _terms(seen: Features) -> dict[str, float]:
     """What the weights multiply, by name."""
-    values = _plain(features)
+    values = _plain(seen)
     return {"constant": 1.0} | values | {"training": values["training"] ** TRAINING_POWER}
 
 
@@ -193,8 +231,8 @@ def _extreme(probed: Sequence[Features], pick: Callable[[list[float]], float]) -
     return Features(**{name: pick([getattr(one, name) for one in probed]) for name in NAMES})
 
 
-def _plain(features: Features) -> dict[str, float]:
-    return {name: getattr(features, name) for name in NAMES}
+def _plain(seen: Features) -> dict[str, float]:
+    return {name: getattr(seen, name) for name in NAMES}
 
 
 def _numbers(given: Any, names: Sequence[str], source: str) -> dict[str, float]:

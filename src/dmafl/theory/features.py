@@ -16,9 +16,9 @@ from dmafl.theory.jobs import TaskJobs
 
 MEMORY = 0.9
 """How much of the last slot's shares the next one remembers: an average over about ten slots."""
-RESPONSE = 20.0
-"""How fast class scores follow the labels of a batch, per unit of eta e."""
-MARGIN = 4.0
+RESPONSE = 40.0
+"""How fast class scores follow the labels of a batch, per unit of eta e; it is fitted, since models differ."""
+MARGIN = 3.0
 """By how much the score of the right class leads once a model can tell classes apart: small label biases do no harm."""
 RECENT = 15
 """Slots at the end over which the label bias counts: those in which the loss reached is measured."""
@@ -70,15 +70,18 @@ class Features:
 
 
 def features(
-    jobs: TaskJobs, constants: Constants, labels: LabelMix | None = None, memory: float = MEMORY
+    jobs: TaskJobs,
+    constants: Constants,
+    labels: LabelMix | None = None,
+    response: float = RESPONSE,
+    memory: float = MEMORY,
 ) -> Features:
-    """The features of a schedule."""
+    """The features of a schedule; `labels` None for tasks without labels."""
     work = jobs.mix * jobs.steps
-    biases = np.zeros(1) if labels is None else label_bias_of_slots(jobs, labels)
     return Features(
         training=float(np.sum(work * jobs.rate / np.sqrt(1.0 + jobs.staleness))),
         gram_bias=float(gram_bias_of_slots(jobs, constants.gram, memory).mean()),
-        label_bias=float(biases[-RECENT:].mean()),
+        label_bias=0.0 if labels is None else label_bias(jobs, labels, response),
         noise=float(np.sum(work * (1 / jobs.batch - 1 / jobs.samples)) / work.sum()),
         drift=drift_of_all(jobs, constants),
         window=float(4.0 * drift_while_under_way(jobs, constants).mean()),
@@ -103,26 +106,31 @@ def gram_bias_of_slots(jobs: TaskJobs, gram: FloatArray, memory: float = MEMORY)
     return out
 
 
-def label_bias_of_slots(jobs: TaskJobs, labels: LabelMix) -> FloatArray:
+def label_bias(jobs: TaskJobs, labels: LabelMix, response: float = RESPONSE) -> float:
+    """L: loss through label bias, mean over the last slots."""
+    return float(label_bias_of_slots(jobs, labels, response)[-RECENT:].mean())
+
+
+def label_bias_of_slots(jobs: TaskJobs, labels: LabelMix, response: float = RESPONSE) -> FloatArray:
     """Loss through label bias after every slot, (G,)."""
-    work = jobs.rate * jobs.steps
-    return loss_by_bias(class_scores(jobs.device, jobs.version, jobs.mix, work, labels.held), labels.asked)
+    time = response * jobs.rate * jobs.steps
+    return loss_by_bias(class_scores(jobs.device, jobs.version, jobs.mix, time, labels.held), labels.asked)
 
 
 def class_scores(
-    device: NDArray[np.int64], version: NDArray[np.int64], mix: FloatArray, work: FloatArray, held: FloatArray
+    device: NDArray[np.int64], version: NDArray[np.int64], mix: FloatArray, time: FloatArray, held: FloatArray
 ) -> FloatArray:
     """Scores x of the classes in a global model that has learnt nothing but label frequencies, after every slot.
 
-    A job moves the scores along x' = h_i - softmax(x) for the time RESPONSE eta e from those of the version received,
-    and its outcome is mixed in like a model. All arguments may carry a leading axis, for many schedules at once:
-    device, version, mix and work = eta e are (..., G), the result is (..., G, C).
+    A job moves the scores along x' = h_i - softmax(x), h_i the labels held by its device, for `time` = response eta e
+    from those of the version received, and its outcome is mixed in like a model. All but `held` may carry a leading
+    axis, for many schedules at once: they are (..., G), the result is (..., G, C).
     """
     lead, slots, classes = device.shape[:-1], device.shape[-1], held.shape[1]
     rows = np.arange(int(np.prod(lead)))
     received, alpha = version.reshape(-1, slots), mix.reshape(-1, slots)
     h = np.maximum(held, _TINY)[device.reshape(-1, slots)]
-    path = h * (RESPONSE / _PIECES * work.reshape(-1, slots))[..., None]
+    path = h * (time.reshape(-1, slots) / _PIECES)[..., None]
     kept, grown = np.exp(-path), -np.expm1(-path) / h
     x = np.zeros((len(rows), slots + 1, classes))
     for k in range(slots):
