@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from dmafl.errors import ShownAsIs, bad_input
 from dmafl.randomness import FloatArray
+from dmafl.theory.gram_bias import Factors, factors_of
 
 PER_DEVICE = (
     "sample_variance",
@@ -91,3 +93,8 @@ class Constants:
     def devices(self) -> int:
         """Number of devices I."""
         return len(self.dissimilarity)
+
+    @cached_property
+    def gram_factors(self) -> Factors:
+        """Gamma in factors."""
+        return factors_of(self.gram)

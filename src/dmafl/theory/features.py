@@ -12,10 +12,9 @@ from dmafl.errors import ShownAsIs, bad_input
 from dmafl.randomness import FloatArray
 from dmafl.theory.constants import Constants
 from dmafl.theory.drift import drift_of_all, drift_while_under_way
+from dmafl.theory.gram_bias import MEMORY, gram_bias_of_slots
 from dmafl.theory.jobs import TaskJobs
 
-MEMORY = 0.9
-"""How much of the last slot's shares the next one remembers: an average over about ten slots."""
 RESPONSE = 40.0
 """How fast class scores follow the labels of a batch, per unit of eta e; it is fitted, since models differ."""
 MARGIN = 3.0
@@ -80,7 +79,7 @@ def features(
     work = jobs.mix * jobs.steps
     return Features(
         training=float(np.sum(work * jobs.rate / np.sqrt(1.0 + jobs.staleness))),
-        gram_bias=float(gram_bias_of_slots(jobs, constants.gram, memory).mean()),
+        gram_bias=float(gram_bias_of_slots(jobs.device, amount(jobs), constants.gram_factors, memory).mean()),
         label_bias=0.0 if labels is None else label_bias(jobs, labels, response),
         noise=float(np.sum(work * (1 / jobs.batch - 1 / jobs.samples)) / work.sum()),
         drift=drift_of_all(jobs, constants),
@@ -88,22 +87,9 @@ def features(
     )
 
 
-def gram_bias_of_slots(jobs: TaskJobs, gram: FloatArray, memory: float = MEMORY) -> FloatArray:
-    """p_k' Gamma p_k after every slot, p_k[i] proportional to sum_{m<=k} memory^(k-m) alpha_m sqrt(e_m) [i_m = i].
-
-    The quadratic form is carried along, so a slot costs one row of Gamma.
-    """
-    amount = (jobs.mix * np.sqrt(jobs.steps)).tolist()
-    product = np.zeros(len(gram))  # Gamma q
-    quadratic = total = 0.0
-    out = np.empty(len(jobs))
-    for k, i in enumerate(jobs.device.tolist()):
-        a = amount[k]
-        quadratic = memory**2 * quadratic + 2 * memory * a * float(product[i]) + a * a * float(gram[i, i])
-        product = memory * product + a * gram[i]
-        total = memory * total + a
-        out[k] = quadratic / total**2
-    return out
+def amount(jobs: TaskJobs) -> FloatArray:
+    """How much each job counts in the Gram bias: alpha_k sqrt(e_k)."""
+    return np.asarray(jobs.mix * np.sqrt(jobs.steps))
 
 
 def label_bias(jobs: TaskJobs, labels: LabelMix, response: float = RESPONSE) -> float:

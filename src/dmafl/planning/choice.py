@@ -1,0 +1,145 @@
+"""What a solver chooses for one task, the times that follow, and the jobs they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dmafl.planning.problem import Problem, TaskProblem
+from dmafl.randomness import FloatArray
+from dmafl.theory.jobs import TaskJobs
+from dmafl.world.mobility import IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Device and version received of every slot of a task, and the work; all (G,)."""
+
+    device: IntArray
+    version: IntArray
+    steps: FloatArray
+    batch: FloatArray
+    frequency_Hz: FloatArray
+
+    def with_(self, **changes: Any) -> Choice:
+        """The same with some columns changed."""
+        return replace(self, **changes)
+
+    @property
+    def work(self) -> FloatArray:
+        """e B: samples computed."""
+        return np.asarray(self.steps * self.batch)
+
+
+@dataclass(frozen=True, eq=False)
+class Times:
+    """When each job of a choice starts and ends, and how long its phases are; all (G,)."""
+
+    version: IntArray
+    """The version received: fresher than chosen where a job starts after the next one is there."""
+    start_s: FloatArray
+    download_s: FloatArray
+    compute_s: FloatArray
+    upload_s: FloatArray
+    end_s: FloatArray
+
+
+def times_of(task: TaskProblem, choice: Choice) -> Times:
+    """The earliest times of rules S2 and S3, slot after slot; a job waits so that it ends with its slot.
+
+    A job that would start after its version has been replaced receives the fresher one.
+    """
+    G = task.slots
+    slot = np.arange(G)
+    compute = task.cycles[choice.device] * choice.work / choice.frequency_Hz
+    upload = task.upload_s[choice.device, slot]
+    if (choice.version == slot).all():
+        download = task.download_s[choice.device, slot]
+        end = np.cumsum(download + compute + upload)
+        start = np.concatenate([[0.0], end[:-1]])
+        return Times(slot, start, download, compute, upload, end)
+    busy, down = (compute + upload).tolist(), task.download_s
+    tau = [0.0] * (G + 1)
+    received = choice.version.tolist()
+    starts, downloads = [0.0] * G, [0.0] * G
+    devices = choice.device.tolist()
+    for g in range(G):
+        row, v = down[devices[g]], received[g]
+        while True:
+            length = float(row[v]) + busy[g]
+            end_s = max(tau[g], tau[v] + length)
+            start_s = end_s - length
+            if v == g or start_s <= tau[v + 1]:
+                break
+            v += 1
+        received[g], starts[g], downloads[g], tau[g + 1] = v, start_s, float(row[v]), end_s
+    return Times(
+        np.asarray(received), np.asarray(starts), np.asarray(downloads), compute, upload, np.asarray(tau[1:])
+    )
+
+
+def jobs_from(problem: Problem, task: TaskProblem, choice: Choice, times: Times) -> TaskJobs:
+    """The jobs of a choice, as the theory sees them."""
+    slot = np.arange(task.slots)
+    begun = times.start_s + times.download_s
+    number = np.full(task.slots, task.number)
+    share = problem.world.stream_share(choice.device, number, times.version, begun, np.zeros(task.slots))
+    samples = problem.world.samples(number, share).astype(np.float64)
+    nothing = np.zeros(task.slots)
+    return TaskJobs(
+        device=choice.device,
+        version=times.version,
+        steps=choice.steps,
+        batch=np.minimum(choice.batch, samples),
+        samples=samples,
+        mix=task.mix_weights[slot, slot - times.version],
+        rate=np.full(task.slots, task.settings.learning_rate),
+        proximal=task.settings.proximal,
+        idle_s=nothing,
+        start_s=times.start_s,
+        download_s=times.download_s,
+        compute_s=times.compute_s,
+        upload_s=times.upload_s,
+        end_s=times.end_s,
+    )
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a choice of one task costs in the objective."""
+
+    quality: float
+    """c_1 gamma_j Quality_j."""
+    energy: float
+    """Weighted energy."""
+
+    @property
+    def total(self) -> float:
+        """Their sum."""
+        return self.quality + self.energy
+
+
+def cost_of(problem: Problem, task: TaskProblem, choice: Choice) -> Cost:
+    """The part of the objective that one task makes."""
+    times = times_of(task, choice)
+    jobs = jobs_from(problem, task, choice, times)
+    return Cost(task.weight * task.quality.value(jobs), energy_cost(problem, task, choice, times))
+
+
+def energy_cost(problem: Problem, task: TaskProblem, choice: Choice, times: Times) -> float:
+    """(chi_j / G_j) sum_jobs [c_2 (E^U + E^C) + c_3 E^D]."""
+    d, i = problem.world.devices, choice.device
+    uplink = d.uplink_power_W[i] * times.upload_s
+    compute = problem.energy_per_work(task)[i] * choice.work * choice.frequency_Hz**2
+    downlink = d.downlink_power_W[i] * times.download_s
+    return float(task.price_of_J * (problem.c2 * (uplink + compute) + problem.c3 * downlink).sum())
+
+
+def device_J(problem: Problem, task: TaskProblem, choice: Choice) -> FloatArray:
+    """E^U + E^C of every device in this task [J], (I,)."""
+    i, slot = choice.device, np.arange(task.slots)
+    uplink = problem.world.devices.uplink_power_W[i] * task.upload_s[i, slot]
+    compute = problem.energy_per_work(task)[i] * choice.work * choice.frequency_Hz**2
+    return np.asarray(np.bincount(i, uplink + compute, minlength=problem.devices), dtype=np.float64)

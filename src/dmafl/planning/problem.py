@@ -1,0 +1,235 @@
+"""The planning problem: what a plan may choose, what limits it, and what it costs.
+
+    minimise  c_1 sum_j gamma_j Quality_j + sum_j (chi_j / G_j) sum_jobs [c_2 (E^U + E^C) + c_3 E^D]
+
+over jobs (device, version received) of every slot and their steps e, batch B, frequency f and times, subject to rules
+S0 to S8 (`dmafl.schedule.rules`). Every solver reads this; the world and the theory give every number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dmafl.errors import bad_input
+from dmafl.learning.aggregation import mix_weight
+from dmafl.planning.quality import Calibrated, Printed, Quality, Sharp
+from dmafl.randomness import FloatArray
+from dmafl.scenario.model import Task
+from dmafl.theory.calibrated import Calibration
+from dmafl.theory.constants import Constants
+from dmafl.theory.features import LabelMix
+from dmafl.theory.gram_bias import diagonal_factors
+from dmafl.theory.mixing import staleness_factor
+from dmafl.world.mobility import IntArray, Static
+from dmafl.world.world import World
+
+QUALITIES = ("calibrated", "sharp", "printed")
+DISSIMILARITIES = ("gram", "diagonal")
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """What is known of one task: constants of the bounds, and of the prediction."""
+
+    constants: Constants
+    prediction: Constants | None = None
+    """Constants that the prediction was fitted with; left out: the same."""
+    labels: LabelMix | None = None
+    calibration: Calibration | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TaskProblem:
+    """One task: its settings, its quality, and the transfers of every device, slot and version."""
+
+    number: int
+    name: str
+    settings: Task
+    quality: Quality
+    weight: float
+    """c_1 gamma_j: cost of a unit of quality."""
+    price_of_J: float
+    """chi_j / G_j: cost of a joule, before c_2 and c_3."""
+    download_s: FloatArray
+    """T^D by device and version, (I, G)."""
+    upload_s: FloatArray
+    """T^U by device and slot, (I, G)."""
+    window_s: FloatArray
+    """T^QoE by device, (I,)."""
+    cycles: FloatArray
+    """c: CPU cycles of a sample, (I,)."""
+    lowest_Hz: FloatArray
+    highest_Hz: FloatArray
+    """Frequencies that a job of this task may have on each device, (I,)."""
+    usable: IntArray
+    """Devices that may train this task."""
+    fewest_slots: int
+    """Slots that every usable device must complete: the participation floor."""
+
+    @property
+    def slots(self) -> int:
+        """G."""
+        return self.settings.slots
+
+    @property
+    def steps_range(self) -> tuple[float, float]:
+        """Smallest and largest e."""
+        return float(self.settings.steps_min), float(self.settings.steps_max)
+
+    @property
+    def batch_range(self) -> tuple[float, float]:
+        """Smallest and largest B; never more than a device has at time 0."""
+        most = min(self.settings.batch_max, self.settings.samples_at_start)
+        return float(min(self.settings.batch_min, most)), float(most)
+
+    @cached_property
+    def mix_weights(self) -> FloatArray:
+        """alpha_k by slot and staleness, (G, K + 1)."""
+        slot = np.arange(self.slots)[:, None]
+        stale = np.arange(self.most_stale + 1)[None, :]
+        return np.asarray(
+            mix_weight(
+                self.settings.mixing,
+                staleness_factor(self.settings),
+                np.broadcast_to(stale, (self.slots, self.most_stale + 1)),
+                np.broadcast_to(slot, (self.slots, self.most_stale + 1)),
+                self.settings.mix_decay or None,
+            )
+        )
+
+    @property
+    def most_stale(self) -> int:
+        """K, or less where there are fewer slots."""
+        return min(self.settings.max_staleness, self.slots - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """All tasks of a world, as the planner knows its channel."""
+
+    world: World
+    tasks: tuple[TaskProblem, ...]
+    c2: float
+    """Weight of the devices' energy."""
+    c3: float
+    """Weight of the base station's energy."""
+    quality: str
+    dissimilarity: str
+    one_after_another: bool
+    """Tasks cannot compute side by side on a device: they take turns."""
+
+    @property
+    def devices(self) -> int:
+        """I."""
+        return self.world.device_count
+
+    def energy_per_work(self, task: TaskProblem) -> FloatArray:
+        """Energy of a sample at 1 Hz, xi c, (I,): E^C = this times e B f^2 [J s^2]."""
+        return np.asarray(self.world.devices.capacitance_Js2 * task.cycles)
+
+    def upload_J(self, task: TaskProblem) -> FloatArray:
+        """E^U by device and slot, (I, G)."""
+        return np.asarray(self.world.devices.uplink_power_W[:, None] * task.upload_s)
+
+    def download_J(self, task: TaskProblem) -> FloatArray:
+        """E^D by device and version, (I, G)."""
+        return np.asarray(self.world.devices.downlink_power_W[:, None] * task.download_s)
+
+
+def make_problem(
+    world: World,
+    knowledge: Mapping[str, Knowledge],
+    *,
+    quality: str = "calibrated",
+    dissimilarity: str = "gram",
+    participation: float = 0.0,
+) -> Problem:
+    """The problem of a world; `knowledge` by task name.
+
+    `participation`: share of its fair share G / I of slots that every device must complete (0: none, 1: all alike).
+    """
+    _must_be_one_of("quality", quality, QUALITIES)
+    _must_be_one_of("dissimilarity", dissimilarity, DISSIMILARITIES)
+    if not 0.0 <= participation <= 1.0:
+        raise bad_input("participation", "must lie in [0, 1]", participation, "Use 0 for no floor.")
+    seen, d = world.as_planned(), world.devices
+    J, I = world.task_count, world.device_count  # noqa: E741
+    side_by_side = d.frequency_min_Hz * J <= d.frequency_max_Hz * (1 + 1e-12)
+    turns = not bool(side_by_side.all())
+    share_Hz = d.frequency_max_Hz if turns else d.frequency_max_Hz / J
+    weight = getattr(world.scenario.objective, f"quality_weight_{quality}")
+    tasks = []
+    for number, (name, settings) in enumerate(world.scenario.tasks.items()):
+        device = np.repeat(np.arange(I), settings.slots)
+        slot = np.tile(np.arange(settings.slots), I)
+        when = np.zeros(len(device))
+        if not isinstance(
+            world.mobility, Static
+        ):  # about where devices will be; `settle` uses the true places
+            when = slot / settings.slots * d.window_s[device, number]
+        task = np.full(len(device), number)
+        tasks.append(
+            TaskProblem(
+                number=number,
+                name=name,
+                settings=settings,
+                quality=_quality(quality, dissimilarity, knowledge[name], settings),
+                weight=weight * settings.importance,
+                price_of_J=settings.energy_weight / settings.slots,
+                download_s=seen.download_s(device, task, slot, when).reshape(I, -1),
+                upload_s=seen.upload_s(device, task, slot, when).reshape(I, -1),
+                window_s=d.window_s[:, number],
+                cycles=d.cycles_per_sample[:, number],
+                lowest_Hz=d.frequency_min_Hz,
+                highest_Hz=np.maximum(share_Hz, d.frequency_min_Hz),
+                usable=np.arange(I),
+                fewest_slots=int(participation * settings.slots / I),
+            )
+        )
+    objective = world.scenario.objective
+    return Problem(
+        world=world,
+        tasks=tuple(tasks),
+        c2=objective.device_energy_weight,
+        c3=objective.station_energy_weight,
+        quality=quality,
+        dissimilarity=dissimilarity,
+        one_after_another=turns,
+    )
+
+
+def _quality(name: str, dissimilarity: str, known: Knowledge, settings: Task) -> Quality:
+    if name == "calibrated":
+        if known.calibration is None:
+            raise bad_input(
+                "quality",
+                "needs a calibration for `calibrated`",
+                "no probes",
+                "Measure with probes, or plan with the quality model `sharp`.",
+            )
+        constants = known.prediction if known.prediction is not None else known.constants
+        if dissimilarity == "gram":
+            return Calibrated(constants, known.labels, known.calibration)
+        return Calibrated(_diagonal(constants), None, known.calibration)
+    if name == "sharp":
+        return Sharp(known.constants)
+    return Printed(known.constants, settings.mixing)
+
+
+def _diagonal(constants: Constants) -> Constants:
+    """The same with p' delta in place of p' Gamma p."""
+    from dataclasses import replace
+
+    delta = np.diag(constants.gram)
+    changed = replace(constants)
+    object.__setattr__(changed, "gram_factors", diagonal_factors(delta))
+    return changed
+
+
+def _must_be_one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise bad_input(name, "must be one of " + ", ".join(known), value, "Choose one of these.")

@@ -1,0 +1,97 @@
+"""The Gram bias of a schedule, Z = mean_k p_k' Gamma p_k, its derivatives, and what it becomes when devices change.
+
+Gamma comes as factors F S F', F (I, r) and S diagonal with entries +-1, since r is small where Gamma comes from labels.
+Then p_k' Gamma p_k is the squared length of F' p_k, and the sums over slots with a memory are one linear filter. The
+diagonal form, in which p' delta takes the place of p' Gamma p, needs a minus sign: as the shares add up to 1, that is
+Gamma[i, i'] = (delta_i + delta_i') / 2.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dmafl.randomness import FloatArray
+from dmafl.world.mobility import IntArray
+
+MEMORY = 0.9
+"""How much of the last slot's shares the next one remembers: an average over about ten slots."""
+_SMALLEST = 1e-12
+"""Eigenvalues of Gamma below this share of the largest are rounding."""
+
+
+class Factors(NamedTuple):
+    """Gamma = columns diag(sign) columns'."""
+
+    columns: FloatArray
+    """F, (I, r)."""
+    sign: FloatArray
+    """+1 or -1, (r,)."""
+
+
+def factors_of(gram: FloatArray) -> Factors:
+    """Factors of a symmetric matrix, as few columns as it takes."""
+    values, vectors = np.linalg.eigh((gram + gram.T) / 2)
+    size = np.abs(values)
+    kept = size > _SMALLEST * size.max(initial=0.0)
+    return Factors(np.asarray(vectors[:, kept] * np.sqrt(size[kept])), np.sign(values[kept]))
+
+
+def diagonal_factors(delta: FloatArray) -> Factors:
+    """Factors with which p' Gamma p = p' delta for shares p that add up to 1."""
+    # (delta 1' + 1 delta') / 2 = (u u' - v v') / 4 with u = delta + 1, v = delta - 1
+    return Factors(np.stack([delta + 1.0, delta - 1.0], axis=1) / 2.0, np.asarray([1.0, -1.0]))
+
+
+def remembered(values: FloatArray, memory: float, axis: int = -1) -> FloatArray:
+    """sum_{m <= k} memory^(k - m) values_m along `axis`."""
+    from scipy.signal import lfilter
+
+    return np.asarray(lfilter([1.0], [1.0, -memory], values, axis=axis))
+
+
+def gram_bias_of_slots(
+    device: IntArray, amount: FloatArray, gram: Factors, memory: float = MEMORY
+) -> FloatArray:
+    """p_k' Gamma p_k after every slot, p_k[i] proportional to sum_{m<=k} memory^(k-m) amount_m [i_m = i].
+
+    `device` and `amount` may carry a leading axis, for many schedules at once: they are (..., G), as is the result.
+    """
+    direction = remembered(amount[..., None] * gram.columns[device], memory, axis=-2)
+    total = remembered(amount, memory)
+    return np.asarray((direction**2) @ gram.sign / total**2)
+
+
+def gram_bias_gradient(
+    device: IntArray, amount: FloatArray, gram: Factors, memory: float = MEMORY
+) -> FloatArray:
+    """Derivative of the mean over slots with respect to each job's amount, (G,)."""
+    F, sign = gram
+    direction = remembered(amount[:, None] * F[device], memory, axis=0)
+    total = remembered(amount, memory)
+    pulled = _later(2.0 * sign * direction / total[:, None] ** 2, memory)
+    diluted = _later(2.0 * ((direction**2) @ sign) / total**3, memory)
+    return np.asarray(((pulled * F[device]).sum(axis=1) - diluted) / len(device))
+
+
+def gram_bias_of_replacements(
+    device: IntArray, amount: FloatArray, gram: Factors, memory: float = MEMORY
+) -> FloatArray:
+    """How the mean over slots changes if slot g alone is completed by device i with the same amount, (G, I)."""
+    G = len(device)
+    F, sign = gram
+    direction = remembered(amount[:, None] * F[device], memory, axis=0)
+    total = remembered(amount, memory)
+    pulled = _later(2.0 * sign * direction / total[:, None] ** 2, memory)
+    weight = _later(1.0 / total**2, memory**2)
+    own = F**2 @ sign
+    cross = (F[device] * sign) @ F.T
+    toward = pulled @ F.T - (pulled * F[device]).sum(axis=1)[:, None]
+    apart = own[None, :] + own[device][:, None] - 2.0 * cross
+    return np.asarray((amount[:, None] * toward + (weight * amount**2)[:, None] * apart) / G)
+
+
+def _later(values: FloatArray, memory: float) -> FloatArray:
+    """sum_{k >= m} memory^(k - m) values_k along the first axis."""
+    return remembered(values[::-1], memory, axis=0)[::-1]
