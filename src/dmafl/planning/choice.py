@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dmafl.planning.problem import Problem, TaskProblem
+from dmafl.planning.problem import Past, Problem, TaskProblem
 from dmafl.randomness import FloatArray
 from dmafl.theory.jobs import TaskJobs
 from dmafl.world.mobility import IntArray
@@ -27,10 +27,36 @@ class Choice:
         """The same with some columns changed."""
         return replace(self, **changes)
 
+    def after(self, past: Past | None) -> Choice:
+        """The same with what has happened in its first slots."""
+        if past is None or not len(past):
+            return self
+        names = ("device", "version", "steps", "batch", "frequency_Hz")
+        return Choice(
+            **{
+                name: np.concatenate([getattr(past, name), getattr(self, name)[len(past) :]])
+                for name in names
+            }
+        )
+
     @property
     def work(self) -> FloatArray:
         """e B: samples computed."""
         return np.asarray(self.steps * self.batch)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Steps, batch and frequency that a device has in a task whatever the plan, (I,) each."""
+
+    steps: FloatArray
+    batch: FloatArray
+    frequency_Hz: FloatArray
+
+    def given_to(self, choice: Choice) -> Choice:
+        """The choice with every job's work as its device has it."""
+        i = choice.device
+        return choice.with_(steps=self.steps[i], batch=self.batch[i], frequency_Hz=self.frequency_Hz[i])
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +81,7 @@ def times_of(task: TaskProblem, choice: Choice) -> Times:
     slot = np.arange(G)
     compute = task.cycles[choice.device] * choice.work / choice.frequency_Hz
     upload = task.upload_s[choice.device, slot]
-    if (choice.version == slot).all():
+    if (choice.version == slot).all() and task.past is None:
         download = task.download_s[choice.device, slot]
         end = np.cumsum(download + compute + upload)
         start = np.concatenate([[0.0], end[:-1]])
@@ -65,11 +91,17 @@ def times_of(task: TaskProblem, choice: Choice) -> Times:
     received = choice.version.tolist()
     starts, downloads = [0.0] * G, [0.0] * G
     devices = choice.device.tolist()
-    for g in range(G):
+    now_s = 0.0
+    if task.past is not None:
+        n, now_s = task.first_free, task.past.now_s
+        tau[1 : n + 1] = task.past.end_s.tolist()
+        starts[:n] = task.past.start_s.tolist()
+        downloads[:n] = down[choice.device[:n], choice.version[:n]].tolist()
+    for g in range(task.first_free, G):
         row, v = down[devices[g]], received[g]
         while True:
             length = float(row[v]) + busy[g]
-            end_s = max(tau[g], tau[v] + length)
+            end_s = max(tau[g], max(tau[v], now_s) + length)
             start_s = end_s - length
             if v == g or start_s <= tau[v + 1]:
                 break

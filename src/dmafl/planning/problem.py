@@ -43,6 +43,24 @@ class Knowledge:
 
 
 @dataclass(frozen=True, eq=False)
+class Past:
+    """What has happened of a task by the time of planning: jobs done or under way, slot after slot; columns (n,)."""
+
+    device: IntArray
+    version: IntArray
+    steps: FloatArray
+    batch: FloatArray
+    frequency_Hz: FloatArray
+    start_s: FloatArray
+    end_s: FloatArray
+    now_s: float
+    """No new job starts before this."""
+
+    def __len__(self) -> int:
+        return len(self.device)
+
+
+@dataclass(frozen=True, eq=False)
 class TaskProblem:
     """One task: its settings, its quality, and the transfers of every device, slot and version."""
 
@@ -69,6 +87,13 @@ class TaskProblem:
     """Devices that may train this task."""
     fewest_slots: int
     """Slots that every usable device must complete: the participation floor."""
+    past: Past | None = None
+    """The first slots, if a plan is being revised: they stay as they are."""
+
+    @property
+    def first_free(self) -> int:
+        """The first slot that is still to be planned."""
+        return 0 if self.past is None else len(self.past)
 
     @property
     def slots(self) -> int:

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
+from dmafl.planning.label_path import LabelPath
 from dmafl.randomness import FloatArray
 from dmafl.theory.calibrated import TRAINING_POWER, Calibration, predict
 from dmafl.theory.constants import Constants
-from dmafl.theory.features import RECENT, LabelMix, amount, class_scores, features, loss_by_bias
+from dmafl.theory.features import LabelMix, amount, features
 from dmafl.theory.gram_bias import Factors, gram_bias_gradient, gram_bias_of_replacements
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.printed import printed
 from dmafl.theory.sharp import bias_of_steps, sharp, sharp_gradient
 
-FORGOTTEN = 1e-4
-"""What is left of a class score when the slots before it no longer matter."""
-_STEP = 1e-3
-"""Relative change of steps for the slopes of the label bias."""
+MOST_CANDIDATES = 48
+"""Devices of a large fleet that are looked at for a slot."""
 
 
 @dataclass(frozen=True, eq=False)
-class Slopes:
-    """Derivatives of a quality with respect to each job's steps and batch, (G,), to each second of its computation
-    and of the time from its download to its aggregation, and to the end of the task."""
+class TimeSlopes:
+    """Derivatives of a quality with respect to each second of a job's computation and of the time from its download
+    to its aggregation, (G,), and to the end of the task."""
 
-    steps: FloatArray
-    batch: FloatArray
     compute_s: FloatArray
     under_way_s: FloatArray
     horizon_s: float
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes(TimeSlopes):
+    """The same, and derivatives with respect to each job's steps and batch, (G,)."""
+
+    steps: FloatArray
+    batch: FloatArray
 
 
 class Quality(Protocol):
@@ -51,8 +56,14 @@ class Quality(Protocol):
     def slopes(self, jobs: TaskJobs) -> Slopes:
         """Derivatives; times of other jobs are held."""
 
-    def replacements(self, jobs: TaskJobs) -> FloatArray:
-        """What the value gains if slot g alone is completed by device i with the same work and times, (G, I)."""
+    def time_slopes(self, jobs: TaskJobs) -> TimeSlopes:
+        """Derivatives with respect to times alone."""
+
+    def replacements(self, jobs: TaskJobs, cost: FloatArray | None = None) -> FloatArray:
+        """What the value gains if slot g alone is completed by device i with the same work and times, (G, I).
+
+        In large fleets only devices with a small `cost` (in units of quality) are looked at; others have infinity.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +77,8 @@ class Calibrated:
 
     def terms(self, jobs: TaskJobs) -> dict[str, float]:
         """See `Quality`."""
-        seen = features(jobs, self.constants, self.labels, self.calibration.response)
-        return predict(seen, self.calibration).terms()
+        seen = features(jobs, self.constants)
+        return predict(replace(seen, label_bias=self.label_bias(jobs)), self.calibration).terms()
 
     def value(self, jobs: TaskJobs) -> float:
         """See `Quality`."""
@@ -86,75 +97,60 @@ class Calibrated:
         if weight.gram_bias > 0:
             of_amount = gram_bias_gradient(jobs.device, amount(jobs), self.gram)
             steps = steps + weight.gram_bias * of_amount * jobs.mix / (2 * np.sqrt(jobs.steps))
-        if weight.label_bias > 0:
-            steps = steps + weight.label_bias * self._label_slopes(jobs)
-        c = self.constants
+        if self._knows_labels:
+            steps = steps + weight.label_bias * self.label_slopes(jobs)
         return Slopes(
             steps=np.asarray(steps),
             batch=np.asarray(-weight.noise * work / work.sum() / jobs.batch**2),
+            **vars(self.time_slopes(jobs)),
+        )
+
+    def time_slopes(self, jobs: TaskJobs) -> TimeSlopes:
+        """See `Quality`."""
+        c, weight = self.constants, self.calibration.weights
+        return TimeSlopes(
             compute_s=np.asarray(weight.drift * (c.drift_active - c.drift_idle)[jobs.device]),
             under_way_s=np.full(len(jobs), 4.0 * weight.window * float(c.drift_idle_size.sum()) / len(jobs)),
             horizon_s=weight.drift * float(c.drift_idle.sum()),
         )
 
-    def replacements(self, jobs: TaskJobs) -> FloatArray:
+    def replacements(self, jobs: TaskJobs, cost: FloatArray | None = None) -> FloatArray:
         """See `Quality`."""
         weight = self.calibration.weights
         gained = np.zeros((len(jobs), self.constants.devices))
         if weight.gram_bias > 0:
             gained += weight.gram_bias * gram_bias_of_replacements(jobs.device, amount(jobs), self.gram)
-        if weight.label_bias > 0:
-            tail, changed = self._label_replacements(jobs)
-            gained[-tail:] += weight.label_bias * changed
-        return gained
+        if not self._knows_labels:
+            return gained
+        devices = self.constants.devices
+        if devices <= MOST_CANDIDATES:
+            return gained + weight.label_bias * self._path(jobs).replacements(devices)
+        rank = gained if cost is None else gained + cost
+        candidates = np.argpartition(rank, MOST_CANDIDATES, axis=1)[:, :MOST_CANDIDATES]
+        seen = np.full_like(gained, np.inf)
+        np.put_along_axis(seen, candidates, 0.0, axis=1)
+        return gained + seen + weight.label_bias * self._path(jobs).replacements(devices, candidates)
 
     @cached_property
     def gram(self) -> Factors:
         """Gamma in factors."""
         return self.constants.gram_factors
 
-    def _tail(self, jobs: TaskJobs) -> int:
-        """How many of the last slots decide the label bias; what came before is forgotten."""
-        kept = -np.cumsum(np.log1p(-np.minimum(jobs.mix, 0.999))[::-1])
-        recent = min(RECENT, len(jobs)) - 1
-        needed = int(np.searchsorted(kept - kept[recent], -np.log(FORGOTTEN))) + 1
-        return min(len(jobs), needed)
+    @property
+    def _knows_labels(self) -> bool:
+        return self.labels is not None and self.calibration.weights.label_bias > 0
 
-    def _label_losses(self, jobs: TaskJobs, device: FloatArray, steps: FloatArray) -> FloatArray:
-        """Label bias of many variants of the last slots at once: `device` and `steps` are (n, tail)."""
+    def _path(self, jobs: TaskJobs) -> LabelPath:
         assert self.labels is not None
-        n, tail = device.shape
-        first = len(jobs) - tail
-        version = np.maximum(jobs.version[first:] - first, 0)
-        time = self.calibration.response * jobs.rate[first:] * steps
-        scores = class_scores(
-            device,
-            np.broadcast_to(version, (n, tail)),
-            np.broadcast_to(jobs.mix[first:], (n, tail)),
-            time,
-            self.labels.held,
-        )
-        return np.asarray(loss_by_bias(scores[:, -RECENT:], self.labels.asked).mean(axis=-1))
+        return LabelPath.of(jobs, self.labels, self.calibration.response)
 
-    def _label_slopes(self, jobs: TaskJobs) -> FloatArray:
-        tail = self._tail(jobs)
-        steps, device = jobs.steps[-tail:], jobs.device[-tail:]
-        varied = np.concatenate([steps * (1.0 + _STEP * np.eye(tail)), steps[None]])
-        losses = self._label_losses(jobs, np.broadcast_to(device, varied.shape), varied)
-        slopes = np.zeros(len(jobs))
-        slopes[-tail:] = (losses[:-1] - losses[-1]) / (_STEP * steps)
-        return slopes
+    def label_bias(self, jobs: TaskJobs) -> float:
+        """Mean over all slots, so that the model is good all along; 0 where labels are unknown or do not count."""
+        return self._path(jobs).mean if self._knows_labels else 0.0
 
-    def _label_replacements(self, jobs: TaskJobs) -> tuple[int, FloatArray]:
-        tail, I = self._tail(jobs), self.constants.devices  # noqa: E741
-        now, steps = jobs.device[-tail:], jobs.steps[-tail:]
-        changed = np.empty((tail, I))
-        own = float(self._label_losses(jobs, now[None], steps[None])[0])
-        for slot in range(tail):  # a slot at a time bounds the memory
-            device = np.broadcast_to(now, (I, tail)).copy()
-            device[:, slot] = np.arange(I)
-            changed[slot] = self._label_losses(jobs, device, np.broadcast_to(steps, (I, tail))) - own
-        return tail, changed
+    def label_slopes(self, jobs: TaskJobs) -> FloatArray:
+        """Its derivatives with respect to each job's steps, (G,)."""
+        return self._path(jobs).slopes() if self._knows_labels else np.zeros(len(jobs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,17 +170,20 @@ class Sharp:
 
     def slopes(self, jobs: TaskJobs) -> Slopes:
         """See `Quality`."""
-        c, gradient = self.constants, sharp_gradient(jobs, self.constants)
+        gradient = sharp_gradient(jobs, self.constants)
+        return Slopes(steps=gradient.steps, batch=gradient.batch, **vars(self.time_slopes(jobs)))
+
+    def time_slopes(self, jobs: TaskJobs) -> TimeSlopes:
+        """See `Quality`."""
+        c = self.constants
         N = float(np.sum(jobs.mix * jobs.rate * jobs.steps))
-        return Slopes(
-            steps=gradient.steps,
-            batch=gradient.batch,
+        return TimeSlopes(
             compute_s=np.asarray(2.0 * (c.drift_active - c.drift_idle)[jobs.device] / N),
             under_way_s=np.asarray(jobs.mix * 4.0 * float(c.drift_idle_size.sum()) / N),
             horizon_s=2.0 * float(c.drift_idle.sum()) / N,
         )
 
-    def replacements(self, jobs: TaskJobs) -> FloatArray:
+    def replacements(self, jobs: TaskJobs, cost: FloatArray | None = None) -> FloatArray:
         """See `Quality`."""
         c, V2 = self.constants, self.constants.regularised_gradient_bound
         N = float(np.sum(jobs.mix * jobs.rate * jobs.steps))
@@ -222,17 +221,24 @@ class Printed:
         spread = (D - 1) / D * c.variability**2 * variance
         noise = 4.0 * c.smoothness * eta**2 * spread
         local = 2.0 * rho * eta**2 * V2
-        idle, active = c.drift_idle[jobs.device], c.drift_active[jobs.device]
-        none = np.zeros(G)
         return Slopes(
             steps=scale * (eta * delta + noise * (1 / B - 1 / D) + local * (rho * eta * (e - 0.5) + 2 * e)),
             batch=-scale * noise * e / B**2,
+            **vars(self.time_slopes(jobs)),
+        )
+
+    def time_slopes(self, jobs: TaskJobs) -> TimeSlopes:
+        """See `Quality`."""
+        c, G = self.constants, len(jobs)
+        scale = 1.0 / (G * float(jobs.rate.min()))
+        idle, active = c.drift_idle[jobs.device], c.drift_active[jobs.device]
+        return TimeSlopes(
             compute_s=2.0 * scale * (active - idle),
-            under_way_s=none,
+            under_way_s=np.zeros(G),
             horizon_s=2.0 * scale * float(idle.mean()),
         )
 
-    def replacements(self, jobs: TaskJobs) -> FloatArray:
+    def replacements(self, jobs: TaskJobs, cost: FloatArray | None = None) -> FloatArray:
         """See `Quality`."""
         c, eta, e = self.constants, jobs.rate, jobs.steps
         scale = 1.0 / (len(jobs) * float(eta.min()))

@@ -15,8 +15,8 @@ from dmafl.theory.features import Features, LabelMix
 from dmafl.world.world import World
 
 LABELS = 10
-SECONDS_A_SLOT = 1.5
-"""Window per slot: less than a fresh order with middling work takes at the lowest frequency."""
+SECONDS_A_SLOT = 0.6
+"""Window per slot: less than a fresh order takes at the frequency it would have without a window."""
 
 
 def synthetic_world(devices: int, tasks: int, slots: int, seed: int, **task_settings: Any) -> World:

@@ -24,6 +24,8 @@ RECENT = 15
 
 _PIECES = 2
 """Steps of the flow of one job: within 0.03 of the exact class scores (root mean square)."""
+_ROUNDING = 1e-12
+"""How far a sum of shares may be from 1."""
 _TINY = 1e-9
 """Share of a label that a device does not hold, so that nothing is divided by 0."""
 
@@ -44,7 +46,8 @@ class LabelMix:
             if not (np.isfinite(shares).all() and (shares >= 0).all() and (total > 0).all()):
                 rule = f"must be shares of labels, >= 0 with a positive sum, in {dimensions} dimensions"
                 raise bad_input(f"labels.{name}", rule, ShownAsIs(str(shares)), "Count the labels again.")
-            object.__setattr__(self, name, shares / total)
+            # Shares that add up to 1 stay as they are, so that a file gives back the very numbers.
+            object.__setattr__(self, name, np.where(np.abs(total - 1.0) < _ROUNDING, shares, shares / total))
         if self.held.shape[1] != len(self.asked):
             rule = f"must have the {len(self.asked)} labels of the test data"
             raise bad_input("labels.held", rule, self.held.shape[1], "Count the labels again.")
@@ -125,6 +128,16 @@ def class_scores(
             local = _flow(local, kept[:, k], grown[:, k])
         x[:, k + 1] = x[:, k] + alpha[:, k, None] * (local - x[:, k])
     return x[:, 1:].reshape(*lead, slots, classes)
+
+
+def flow(x: FloatArray, held: FloatArray, time: FloatArray) -> FloatArray:
+    """Class scores x (n, C) after x' = h - softmax(x) for `time` (n,), h = `held` (n, C)."""
+    h = np.maximum(held, _TINY)
+    path = h * (time / _PIECES)[:, None]
+    kept, grown = np.exp(-path), -np.expm1(-path) / h
+    for _ in range(_PIECES):
+        x = _flow(x, kept, grown)
+    return x
 
 
 def loss_by_bias(scores: FloatArray, asked: FloatArray) -> FloatArray:

@@ -1,0 +1,167 @@
+"""`auto`: the best plan that the time allows: descent, exact resources, whole numbers, local search."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dmafl.planning.choice import Choice, cost_of, device_J, times_of
+from dmafl.planning.descent import Candidate, Descent
+from dmafl.planning.integers import whole
+from dmafl.planning.local_search import search
+from dmafl.planning.problem import Problem, TaskProblem
+from dmafl.planning.repair import repaired
+from dmafl.planning.resources import solve_resources
+from dmafl.randomness import FloatArray
+
+BATTERY_ROUNDS = 6
+EXACT_JOBS = 4000
+"""Jobs up to which the exact resources of a fixed schedule are computed."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a watcher is told: how long, how good, how far from the limits, and what is known below."""
+
+    seconds: float
+    stage: str
+    objective: float
+    violation: float
+
+
+Watch = Callable[[Progress], None]
+
+
+@dataclass
+class Budget:
+    """Time, and whoever watches it pass."""
+
+    seconds: float
+    watch: Watch = lambda progress: None
+    begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def used(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.begun
+
+    @property
+    def left(self) -> float:
+        """Seconds that remain."""
+        return self.seconds - self.used
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Whole choices for all tasks, and what they cost."""
+
+    choices: list[Choice]
+    objective: float
+    violation: float
+    """The largest relative overrun of a window or battery."""
+
+
+def auto(problem: Problem, budget: Budget, seed: int = 0, starts: Sequence[Sequence[Choice]] = ()) -> Found:
+    """The best whole choices found; `starts` are further ones to begin from, e.g. those of a plan to be revised."""
+    battery = np.zeros(problem.devices)
+    candidates = [_best_of_task(problem, task, battery, budget) for task in problem.tasks]
+    candidates = _within_batteries(problem, candidates, budget)
+    relaxed = [one.choice for one in candidates]
+    best = _finish(problem, relaxed, budget, "descent")
+    for given in starts:
+        best = _better(best, _finish(problem, given, budget, "start"))
+    polished = search(problem, best.choices, budget, seed)
+    return _better(best, found_of(problem, polished))
+
+
+def _best_of_task(problem: Problem, task: TaskProblem, battery: FloatArray, budget: Budget) -> Candidate:
+    """The best number of jobs in flight: a short descent each, then a long one for the best two."""
+    most = min(task.most_stale + 1, len(task.usable))
+    tried: list[tuple[Descent, Candidate]] = []
+    for in_flight in sorted({1, 2, 3, most}):
+        if in_flight > most:
+            continue
+        if tried and budget.left < 0.6 * budget.seconds and len(tried) > 1:
+            break
+        descent = Descent(problem, task, in_flight, battery)
+        tried.append((descent, descent.run(rounds=1)))
+    tried.sort(key=lambda one: _rank(one[1], task))
+    for k, (descent, candidate) in enumerate(tried[:2]):
+        if budget.left > 0.3 * budget.seconds:
+            tried[k] = (descent, min(candidate, descent.run(candidate.choice), key=lambda c: _rank(c, task)))
+    return min((candidate for _, candidate in tried), key=lambda c: _rank(c, task))
+
+
+def _rank(candidate: Candidate, task: TaskProblem) -> tuple[float, float]:
+    """Those within their window first, then by cost."""
+    return max(candidate.late_s / float(task.window_s.min()) - 0.02, 0.0), candidate.cost
+
+
+def _within_batteries(problem: Problem, candidates: list[Candidate], budget: Budget) -> list[Candidate]:
+    """Raise the price of overdrawn batteries until none is, or it does not help."""
+    battery = problem.world.devices.battery_J
+    price = np.zeros(problem.devices)
+    for _ in range(BATTERY_ROUNDS):
+        used = sum(
+            device_J(problem, task, one.choice) for task, one in zip(problem.tasks, candidates, strict=True)
+        )
+        over = np.asarray(used / battery)
+        if (over <= 1.0).all() or budget.left <= 0:
+            break
+        base = max(float(np.mean([task.price_of_J for task in problem.tasks])) * problem.c2, 1e-12)
+        price = np.where(over > 1.0, np.maximum(price, 0.3 * base) * np.clip(over, 1.3, 4.0), price)
+        for j, task in enumerate(problem.tasks):
+            descent = Descent(problem, task, _in_flight(candidates[j].choice), price)
+            descent.window_price = candidates[j].window_price
+            candidates[j] = descent.run(candidates[j].choice, rounds=1)
+    return candidates
+
+
+def _in_flight(choice: Choice) -> int:
+    return int((np.arange(len(choice.device)) - choice.version).max(initial=0)) + 1
+
+
+def _finish(problem: Problem, relaxed: Sequence[Choice], budget: Budget, stage: str) -> Found:
+    """Exact resources at this schedule, then whole numbers."""
+    exact = list(relaxed)
+    fresh = all(task.past is None for task in problem.tasks)
+    if fresh and sum(task.slots for task in problem.tasks) <= EXACT_JOBS:
+        solved = solve_resources(problem, _kept_versions(problem, relaxed))
+        exact = list(solved.choices)
+    found = min(
+        (found_of(problem, repaired(problem, whole(problem, one))) for one in (relaxed, exact)), key=_order
+    )
+    budget.watch(Progress(budget.used, stage, found.objective, found.violation))
+    return found
+
+
+def _kept_versions(problem: Problem, choices: Sequence[Choice]) -> list[Choice]:
+    """The same with the versions that are really received."""
+    return [
+        choice.with_(version=times_of(task, choice).version)
+        for task, choice in zip(problem.tasks, choices, strict=True)
+    ]
+
+
+def found_of(problem: Problem, choices: list[Choice]) -> Found:
+    """What these choices cost, and by how much they miss limits."""
+    pairs = list(zip(problem.tasks, choices, strict=True))
+    objective = sum(cost_of(problem, task, choice).total for task, choice in pairs)
+    used = sum(device_J(problem, task, choice) for task, choice in pairs)
+    violation = float(np.max(np.asarray(used) / problem.world.devices.battery_J)) - 1.0
+    for task, choice in pairs:
+        late = times_of(task, choice).end_s / task.window_s[choice.device] - 1.0
+        violation = max(violation, float(late.max()))
+    return Found(choices, objective, max(violation, 0.0))
+
+
+def _better(a: Found, b: Found) -> Found:
+    """The one that keeps the limits, or breaks them less, or costs less."""
+    return min(a, b, key=_order)
+
+
+def _order(one: Found) -> tuple[float, float]:
+    return max(one.violation - 1e-9, 0.0), one.objective

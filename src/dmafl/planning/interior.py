@@ -1,0 +1,387 @@
+"""A primal-dual interior-point method for the resources of a fixed schedule: Newton steps on the cost itself.
+
+Slacks s > 0 of all limits, duals y > 0, s y = mu, mu -> 0. The Hessian is that of the surrogates, so it is positive
+semidefinite and every step descends; sums over a task (training, bends) and batteries border the sparse system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import coo_matrix, csc_matrix, csr_matrix, diags
+from scipy.sparse.linalg import splu
+
+from dmafl.planning.limits import Limits
+from dmafl.planning.quality import Calibrated
+from dmafl.planning.stacked import Point, Stacked
+from dmafl.planning.subproblem import Prices
+from dmafl.planning.surrogate import Surrogate, gram_band, slopes_of, smooth_value, surrogate_of
+from dmafl.randomness import FloatArray
+from dmafl.theory.jobs import TaskJobs
+from dmafl.theory.movement import movement
+from dmafl.world.mobility import IntArray
+
+MAX_ITERATIONS = 150
+GAP = 1e-9
+"""Complementarity, relative to the cost, at which the method ends."""
+_TO_THE_EDGE = 0.995
+_ARMIJO = 1e-4
+_NUDGE = 1e-10
+"""Regularisation of the bordered system, relative."""
+
+
+@dataclass(frozen=True, eq=False)
+class Interior:
+    """Where the method ended."""
+
+    point: Point
+    prices: Prices
+    residual: float
+    iterations: int
+    converged: bool
+
+
+@dataclass(eq=False)
+class _State:
+    x: FloatArray
+    s: FloatArray
+    y: FloatArray
+    sb: FloatArray
+    yb: FloatArray
+    nu: FloatArray
+
+
+class _Entries:
+    """Entries of a symmetric matrix, collected in blocks."""
+
+    def __init__(self) -> None:
+        self.row: list[IntArray] = []
+        self.column: list[IntArray] = []
+        self.value: list[FloatArray] = []
+
+    def add(self, row: IntArray, column: IntArray, value: FloatArray, *, both: bool = False) -> None:
+        """Entries, and their mirror images if `both`."""
+        self.row.append(row)
+        self.column.append(column)
+        self.value.append(value)
+        if both:
+            self.add(column, row, value)
+
+    def matrix(self, size: int) -> csc_matrix:
+        """As a matrix."""
+        row, column, value = (np.concatenate(part) for part in (self.row, self.column, self.value))
+        return coo_matrix((value, (row, column)), shape=(size, size)).tocsc()
+
+
+class InteriorMethod:
+    """Minimises the cost of a schedule from a starting point."""
+
+    def __init__(self, stacked: Stacked, start: Point) -> None:
+        self.stacked, self.limits = stacked, Limits(stacked, start)
+        self.A, self.b = self.limits.less.matrix(self.limits.width)
+        self.At = self.A.T.tocsr()
+        self.Ae, self.be = self.limits.equal.matrix(self.limits.width)
+        place = np.full(stacked.problem.devices, -1)
+        place[self.limits.limited] = np.arange(len(self.limits.limited))
+        self.battery_of = place[stacked.device]
+        self.start = start
+        self.trace: list[tuple[float, float, float, float]] = []
+
+    # -- cost and limits ------------------------------------------------------------------------------
+
+    def jobs(self, x: FloatArray) -> list[TaskJobs]:
+        """The jobs at x, with the slot times of x."""
+        return self.stacked.jobs_at(self.limits.point(x), x[self.limits.tau] * self.limits.unit_tau)
+
+    def cost(self, x: FloatArray) -> float:
+        """The cost, in units of that at the start."""
+        tasks, point = self.stacked.problem.tasks, self.limits.point(x)
+        quality = sum(smooth_value(task, jobs) for task, jobs in zip(tasks, self.jobs(x), strict=True))
+        return float(quality + self.stacked.price_of_J @ self.stacked.compute_J(point))
+
+    def spent(self, x: FloatArray) -> FloatArray:
+        """What limited batteries give, in their units."""
+        lim, own = self.limits, self.battery_of >= 0
+        z = (lim.unit_z * x[lim.q] ** 3 / x[lim.T] ** 2)[own]
+        where = self.battery_of[own]
+        total = np.bincount(where, z / lim.room_J[where], minlength=len(lim.limited))
+        return np.asarray(total, dtype=np.float64)
+
+    def energy_slopes(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Derivatives of each job's energy, in units of `unit_z`, with respect to q and T."""
+        q, T = x[self.limits.q], x[self.limits.T]
+        return 3.0 * q**2 / T**2, -2.0 * q**3 / T**3
+
+    # -- the method -----------------------------------------------------------------------------------
+
+    def solve(self) -> Interior:
+        """Run until gap and residuals vanish, or no step helps."""
+        state = self._first()
+        self.scale = 1.0
+        self.scale = max(abs(self.cost(state.x)), 1e-300)
+        converged, residual, iteration = False, np.inf, 0
+        mu = self._gap(state)
+        for iteration in range(1, MAX_ITERATIONS + 1):
+            gradient, entries, size = self._model(state)
+            mu = self._target(state, iteration)
+            step = self._direction(state, gradient, entries, size, mu)
+            if step is None:
+                break
+            residual = self._residual(state, gradient, step)
+            taken = self._advance(state, step, gradient, mu)
+            self.trace.append((self.cost(state.x), self._gap(state), residual, taken))
+            count = len(state.s) + len(state.sb)
+            feasible = self._infeasibility(state) < 1e-9
+            if feasible and self._gap(state) * count < GAP and residual < 10 * GAP:
+                converged = True
+                break
+            if taken < 1e-8:
+                break
+        return Interior(self.limits.point(state.x), self._prices(state), residual, iteration, converged)
+
+    def _first(self) -> _State:
+        lim, s = self.limits, self.stacked
+        e_low, e_high = s.steps
+        middle = Point(np.sqrt(e_low * e_high), np.empty(0), np.empty(0))
+        e = 0.9 * self.start.steps + 0.1 * middle.steps
+        B = self.start.work / self.start.steps
+        B = 0.9 * B + 0.1 * np.sqrt(s.batch[0] * s.batch[1])
+        per_sample = self.start.compute_s / self.start.work
+        per_sample = 0.9 * per_sample + 0.1 * np.sqrt(s.s_per_sample[0] * s.s_per_sample[1])
+        x = np.empty(lim.width)
+        x[lim.e], x[lim.q] = e / lim.unit_e, e * B / lim.unit_q
+        x[lim.T] = e * B * per_sample / lim.unit_T
+        x[lim.tau] = s.ends_s(lim.point(x)) / lim.unit_tau * (1.0 + 1e-3)
+        slack = np.maximum(self.b - self.A @ x, 1e-2)
+        slack_b = np.maximum(self.limits.battery - self.spent(x), 1e-2)
+        mu = 1.0 / (len(slack) + len(slack_b))
+        return _State(x, slack, mu / slack, slack_b, mu / slack_b, np.zeros(len(self.be)))
+
+    def _gap(self, z: _State) -> float:
+        return float(z.s @ z.y + z.sb @ z.yb) / (len(z.s) + len(z.sb))
+
+    def _target(self, z: _State, iteration: int) -> float:
+        """The next mu, by how uneven the products s y are."""
+        products = np.concatenate([z.s * z.y, z.sb * z.yb])
+        mean = float(products.mean())
+        even = float(products.min()) / mean
+        return 0.1 * min(0.05 * (1.0 - even) / max(even, 1e-12), 2.0) ** 3 * mean if iteration > 1 else mean
+
+    def _infeasibility(self, z: _State) -> float:
+        return float(
+            max(
+                np.abs(self.A @ z.x + z.s - self.b).max(initial=0.0),
+                np.abs(self.Ae @ z.x - self.be).max(initial=0.0),
+                np.abs(self.spent(z.x) + z.sb - self.limits.battery).max(initial=0.0),
+            )
+        )
+
+    def _residual(self, z: _State, gradient: FloatArray, step: _State) -> float:
+        """What the Newton step promises to save, in units of the cost."""
+        return abs(float(gradient @ step.x))
+
+    # -- Newton's system ------------------------------------------------------------------------------
+
+    def _model(self, z: _State) -> tuple[FloatArray, _Entries, int]:
+        """Gradient of the cost and the Hessian of its surrogates, bordered."""
+        lim, s, x = self.limits, self.stacked, z.x
+        entries, gradient = _Entries(), np.zeros(lim.width)
+        size = lim.width
+        of_q, of_T = self.energy_slopes(x)
+        price = s.price_of_J * lim.unit_z / self.scale
+        gradient[lim.q] += price * of_q
+        gradient[lim.T] += price * of_T
+        weight = price.copy()
+        own = self.battery_of >= 0
+        where = self.battery_of[own]
+        weight[own] += z.yb[where] * lim.unit_z[own] / lim.room_J[where]
+        q, T = x[lim.q], x[lim.T]
+        entries.add(lim.q, lim.q, weight * 6.0 * q / T**2)
+        entries.add(lim.T, lim.T, weight * 6.0 * q**3 / T**4)
+        entries.add(lim.q, lim.T, -weight * 6.0 * q**2 / T**3, both=True)
+        for j, jobs in enumerate(self.jobs(x)):
+            size = self._task(j, jobs, gradient, entries, size)
+        return gradient, entries, size
+
+    def _task(self, j: int, jobs: TaskJobs, gradient: FloatArray, entries: _Entries, size: int) -> int:
+        lim, s = self.limits, self.stacked
+        own = slice(int(s.offset[j]), int(s.offset[j + 1]))
+        task = s.problem.tasks[j]
+        f = surrogate_of(task, jobs, 0.1)
+        e_col, q_col = lim.e[own], lim.q[own]
+        unit_e, unit_q = lim.unit_e[own], lim.unit_q[own]
+        of_e, of_q = slopes_of(f, jobs)
+        gradient[e_col] += of_e * unit_e / self.scale
+        gradient[q_col] += of_q * unit_q / self.scale
+        gradient[lim.T[own]] += f.compute_s * lim.unit_T[own] / self.scale
+        gradient[lim.tau[own][-1]] += f.horizon_s * lim.unit_tau[own][-1] / self.scale
+        e, q = jobs.steps, jobs.steps * jobs.batch
+        noise = 2.0 * f.noise / self.scale
+        entries.add(e_col, e_col, (noise / q + f.curvature / self.scale) * unit_e**2)
+        entries.add(q_col, q_col, noise * e**2 / q**3 * unit_q**2)
+        entries.add(e_col, q_col, -noise * e / q**2 * unit_e * unit_q, both=True)
+        if isinstance(task.quality, Calibrated) and task.quality.calibration.weights.gram_bias > 0:
+            for d, diagonal in enumerate(gram_band(task.quality, jobs)):
+                value = task.weight / self.scale * diagonal * unit_e[: len(unit_e) - d] * unit_e[d:]
+                entries.add(e_col[: len(e_col) - d], e_col[d:], value, both=d > 0)
+        return self._borders(own, jobs, f, entries, size)
+
+    def _borders(self, own: slice, jobs: TaskJobs, f: Surrogate, entries: _Entries, size: int) -> int:
+        """Curvatures along sums over the task: v' (x - x_0) is a variable of its own."""
+        lim = self.limits
+        columns = np.concatenate([lim.e[own], lim.q[own], lim.T[own]])
+        units = np.concatenate([lim.unit_e[own], lim.unit_q[own], lim.unit_T[own]])
+        along: list[tuple[float, FloatArray]] = []
+        none = np.zeros(len(jobs))
+        if f.share is not None and f.training > 0:
+            N = float(f.share @ jobs.steps)
+            along.append((f.training * 4.0 / 9.0 * N ** (-7.0 / 3.0), np.concatenate([f.share, none, none])))
+        if f.bend is not None:
+            b = f.bend
+            along.append((b.strength, np.concatenate([b.steps, b.work, b.compute_s])))
+        for strength, direction in along:
+            border = np.full(len(columns), size)
+            value = np.sqrt(strength / self.scale) * direction * units
+            entries.add(border, columns, value, both=True)
+            entries.add(border[:1], border[:1], -np.ones(1))
+            size += 1
+        if f.movement is not None:
+            size = self._movement(own, jobs, f, entries, size)
+        return size
+
+    def _movement(self, own: slice, jobs: TaskJobs, f: Surrogate, entries: _Entries, size: int) -> int:
+        """du_{k+1} = du_k + own_k de_k + alpha_k dd_k, dd_k = du_k - du_{v_k}; 2 square_k dd_k^2 / 2."""
+        assert f.movement is not None
+        move, n, lim = f.movement, len(jobs), self.limits
+        d = movement(jobs, float((move.own / jobs.mix / jobs.rate)[0]))
+        unit = np.concatenate([[0.0], np.cumsum(move.own * jobs.steps + jobs.mix * d)])
+        unit = np.maximum(unit, 1e-9 * unit[-1])
+        u, rows = size + np.arange(n), size + n + np.arange(n)  # u[k] belongs to slot k + 1
+        k, v = np.arange(n), jobs.version
+        entries.add(rows, u, np.ones(n), both=True)
+        entries.add(rows, lim.e[own], -move.own * lim.unit_e[own] / unit[1:], both=True)
+        later, received = k[1:], v >= 1
+        entries.add(rows[later], u[later - 1], (-(1.0 + jobs.mix) * unit[:-1] / unit[1:])[later], both=True)
+        entries.add(rows[received], u[v[received] - 1], (jobs.mix * unit[v] / unit[1:])[received], both=True)
+        stale = np.flatnonzero(v < k)
+        weight = (2.0 * move.square / self.scale)[stale]
+        a, b = unit[stale], np.where(v[stale] >= 1, unit[v[stale]], 0.0)
+        first, second = u[stale - 1], u[np.maximum(v[stale] - 1, 0)]
+        entries.add(first, first, weight * a**2)
+        entries.add(second, second, weight * b**2)
+        entries.add(first, second, -weight * a * b, both=True)
+        entries.add(u, u, np.full(n, _NUDGE))
+        entries.add(rows, rows, np.full(n, -_NUDGE))
+        return size + 2 * n
+
+    def _direction(
+        self, z: _State, gradient: FloatArray, entries: _Entries, size: int, mu: float
+    ) -> _State | None:
+        lim = self.limits
+        rp, re = self.A @ z.x + z.s - self.b, self.Ae @ z.x - self.be
+        rb = self.spent(z.x) + z.sb - lim.battery
+        sigma = z.y / z.s
+        # batteries and equations border the system too
+        own = np.flatnonzero(self.battery_of >= 0)
+        where = self.battery_of[own]
+        of_q, of_T = self.energy_slopes(z.x)
+        unit = lim.unit_z[own] / lim.room_J[where]
+        rows_b = size + np.arange(len(lim.limited))
+        entries.add(rows_b[where], lim.q[own], of_q[own] * unit, both=True)
+        entries.add(rows_b[where], lim.T[own], of_T[own] * unit, both=True)
+        entries.add(rows_b, rows_b, -z.sb / z.yb)
+        rows_e = size + len(rows_b) + np.arange(len(self.be))
+        equal = self.Ae.tocoo()
+        entries.add(rows_e[equal.row], equal.col.astype(np.int64), equal.data, both=True)
+        entries.add(rows_e, rows_e, np.full(len(rows_e), -_NUDGE))
+        entries.add(np.arange(lim.width), np.arange(lim.width), np.full(lim.width, _NUDGE))
+        total = size + len(rows_b) + len(rows_e)
+        K = entries.matrix(total)
+        condensed = (self.At @ diags(sigma) @ self.A).tocsc()
+        condensed.resize(total, total)
+        K = (K + condensed).tocsc()
+        right = np.zeros(total)
+        right[: lim.width] = -gradient - self.At @ (sigma * rp + mu / z.s) - self.Ae.T @ z.nu
+        battery_pull = np.zeros(lim.width)
+        np.add.at(battery_pull, lim.q[own], of_q[own] * unit * z.yb[where])
+        np.add.at(battery_pull, lim.T[own], of_T[own] * unit * z.yb[where])
+        right[: lim.width] -= battery_pull
+        right[rows_b] = -rb + z.sb - mu / z.yb
+        right[rows_e] = -re
+        try:
+            factor = splu(
+                K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.001, options={"SymmetricMode": True}
+            )
+        except RuntimeError:
+            return None
+        found = factor.solve(right)
+        found += factor.solve(right - K @ found)
+        if not np.isfinite(found).all():
+            return None
+        dx = found[: lim.width]
+        ds = -rp - self.A @ dx
+        dy = (mu - z.y * ds) / z.s - z.y
+        dyb = found[rows_b]
+        dsb = (mu - z.sb * dyb) / z.yb - z.sb
+        return _State(dx, ds, dy, dsb, dyb, found[rows_e])
+
+    # -- steps ----------------------------------------------------------------------------------------
+
+    def _advance(self, z: _State, d: _State, gradient: FloatArray, mu: float) -> float:
+        """Move along the direction as far as slacks allow and a merit function falls."""
+        most = min(_to_edge(z.s, d.s), _to_edge(z.sb, d.sb), _to_edge(z.x, d.x))
+        most_dual = min(_to_edge(z.y, d.y), _to_edge(z.yb, d.yb))
+        slope = float(gradient @ d.x) - mu * float((d.s / z.s).sum() + (d.sb / z.sb).sum())
+        broken = self._broken(z)
+        penalty = max(
+            10.0 * float(np.abs(z.y).max(initial=0.0)), 10.0 * float(np.abs(z.yb).max(initial=0.0)), 1.0
+        )
+        if broken > 0:
+            penalty = max(penalty, 2.0 * slope / broken)
+        slope -= penalty * broken
+        before = self._merit(z.x, z.s, z.sb, mu, penalty)
+        step = most
+        while step > 1e-9:
+            x, s, sb = z.x + step * d.x, z.s + step * d.s, z.sb + step * d.sb
+            after = self._merit(x, s, sb, mu, penalty)
+            if after <= before + _ARMIJO * step * slope + 1e-13 * abs(before):
+                break
+            step /= 2.0
+        else:
+            return 0.0
+        z.x, z.s = x, s
+        exact = self.limits.battery - self.spent(x)
+        z.sb = np.where(exact > sb, exact, sb)
+        z.y, z.yb, z.nu = z.y + most_dual * d.y, z.yb + most_dual * d.yb, z.nu + step * d.nu
+        return step
+
+    def _broken(self, z: _State) -> float:
+        return self._violation(z.x, z.s, z.sb)
+
+    def _violation(self, x: FloatArray, s: FloatArray, sb: FloatArray) -> float:
+        return float(
+            np.abs(self.A @ x + s - self.b).sum()
+            + np.abs(self.Ae @ x - self.be).sum()
+            + np.abs(self.spent(x) + sb - self.limits.battery).sum()
+        )
+
+    def _merit(self, x: FloatArray, s: FloatArray, sb: FloatArray, mu: float, penalty: float) -> float:
+        barrier = float(np.log(s).sum() + np.log(sb).sum())
+        return self.cost(x) / self.scale - mu * barrier + penalty * self._violation(x, s, sb)
+
+    def _prices(self, z: _State) -> Prices:
+        lim = self.limits
+        batteries = np.zeros(self.stacked.problem.devices)
+        batteries[lim.limited] = z.yb / lim.room_J * self.scale
+        dual = z.y * self.scale
+        return Prices(lim.window_prices(dual), lim.job_prices(dual), batteries)
+
+
+def _to_edge(value: FloatArray, change: FloatArray) -> float:
+    """The longest step, at most 1, that keeps `value` positive."""
+    if not len(value):
+        return 1.0
+    worst = float((-change / value).max())
+    return min(1.0, _TO_THE_EDGE / worst) if worst > 0 else 1.0

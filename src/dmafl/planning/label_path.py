@@ -1,0 +1,106 @@
+"""Label bias along a whole run, and what changes of single jobs do to it.
+
+The prediction looks at the end of a run, where the loss reached is measured. A planner that did so would be free to
+train on anything before: it takes the mean over all slots instead, so that the model is good all along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dmafl.randomness import FloatArray
+from dmafl.theory.features import LabelMix, class_scores, flow, loss_by_bias
+from dmafl.theory.jobs import TaskJobs
+from dmafl.world.mobility import IntArray
+
+FORGOTTEN = 0.005
+"""What is left of a class score when later slots no longer feel it."""
+MOST_SLOTS = 40
+ROWS_AT_ONCE = 8192
+"""Variants followed at once: bounds the memory."""
+_STEP = 1e-3
+"""Relative change of steps for slopes."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPath:
+    """Class scores before and after every slot of a schedule, and the loss by label bias after each."""
+
+    jobs: TaskJobs
+    labels: LabelMix
+    response: float
+    scores: FloatArray
+    """(G + 1, C); row g is what version g has."""
+    losses: FloatArray
+    """(G,)."""
+
+    @classmethod
+    def of(cls, jobs: TaskJobs, labels: LabelMix, response: float) -> LabelPath:
+        """Follow the class scores through all slots."""
+        time = response * jobs.rate * jobs.steps
+        after = class_scores(jobs.device, jobs.version, jobs.mix, time, labels.held)
+        scores = np.concatenate([np.zeros((1, after.shape[1])), after])
+        return cls(jobs, labels, response, scores, loss_by_bias(after, labels.asked))
+
+    @property
+    def mean(self) -> float:
+        """Mean over all slots."""
+        return float(self.losses.mean())
+
+    def slopes(self) -> FloatArray:
+        """Derivative of the mean with respect to each job's steps, (G,)."""
+        slot = np.arange(len(self.jobs))
+        steps = self.jobs.steps * (1.0 + _STEP)
+        return self._changes(slot, self.jobs.device, steps) / (_STEP * self.jobs.steps)
+
+    def replacements(self, devices: int, candidates: IntArray | None = None) -> FloatArray:
+        """What the mean gains if slot g alone is completed by device i, (G, I); 0 where i is no candidate of g.
+
+        `candidates`: devices to look at for every slot, (G, n); left out: all.
+        """
+        G = len(self.jobs)
+        tried = np.broadcast_to(np.arange(devices), (G, devices)) if candidates is None else candidates
+        slot = np.repeat(np.arange(G), tried.shape[1])
+        gained = np.zeros((G, devices))
+        changed = self._changes(slot, tried.ravel(), self.jobs.steps[slot])
+        gained[slot, tried.ravel()] = changed
+        return gained
+
+    def _changes(self, slot: IntArray, device: IntArray, steps: FloatArray) -> FloatArray:
+        """What the mean gains if slot[r] alone has device[r] and steps[r], for every row r."""
+        out = np.empty(len(slot))
+        for first in range(0, len(slot), ROWS_AT_ONCE):
+            part = slice(first, first + ROWS_AT_ONCE)
+            out[part] = self._followed(slot[part], device[part], steps[part])
+        return out
+
+    def _followed(self, slot: IntArray, device: IntArray, steps: FloatArray) -> FloatArray:
+        jobs, G, held = self.jobs, len(self.jobs), self.labels.held
+        rows = np.arange(len(slot))
+        reach = self._reach()
+        # What each row's versions slot, slot + 1, ... have; those before are as they were.
+        own = np.empty((len(slot), reach + 1, self.scores.shape[1]))
+        own[:, 0] = self.scores[slot]
+        gained = np.zeros(len(slot))
+        for k in range(reach):
+            g = slot + k
+            live = g < G
+            g = np.minimum(g, G - 1)
+            who = device if k == 0 else jobs.device[g]
+            e = steps if k == 0 else jobs.steps[g]
+            back = jobs.version[g] - slot
+            received = np.where(
+                (back >= 0)[:, None], own[rows, np.maximum(back, 0)], self.scores[jobs.version[g]]
+            )
+            local = flow(received, held[who], self.response * jobs.rate[g] * e)
+            own[:, k + 1] = own[:, k] + jobs.mix[g, None] * (local - own[:, k])
+            now = loss_by_bias(own[:, k + 1], self.labels.asked)
+            gained += np.where(live, now - self.losses[g], 0.0)
+        return np.asarray(gained / G)
+
+    def _reach(self) -> int:
+        """How many slots feel a change."""
+        kept = 1.0 - min(float(np.median(self.jobs.mix)), 0.99)
+        return int(min(np.ceil(np.log(FORGOTTEN) / np.log(kept)) + 1, MOST_SLOTS, len(self.jobs)))

@@ -1,0 +1,51 @@
+"""What a schedule is worth: the objective with every term, from a replay of its timeline in the world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dmafl.planning.problem import Problem
+from dmafl.schedule.jobs import Schedule
+from dmafl.schedule.rules import Check, check_schedule
+from dmafl.schedule.timeline import replay
+from dmafl.theory.jobs import jobs_of
+
+
+@dataclass(frozen=True)
+class Worth:
+    """The objective of a schedule, term by term, and the rules it keeps or breaks."""
+
+    objective: float
+    terms: dict[str, dict[str, float]]
+    """By task: the terms of its quality, then `quality` (their sum), and its energies [J] by phase."""
+    checks: tuple[Check, ...]
+
+    @property
+    def executable(self) -> bool:
+        """Whether every rule holds."""
+        return all(check.ok for check in self.checks)
+
+
+def worth_of(problem: Problem, schedule: Schedule) -> Worth:
+    """Evaluate `schedule` as the planner knows the world. SPEC 7."""
+    world = problem.world.as_planned()
+    timeline = replay(world, schedule)
+    total, terms = 0.0, {}
+    for task in problem.tasks:
+        own = schedule.task == task.number
+        jobs = jobs_of(world, schedule, timeline, task.number)
+        parts = task.quality.terms(jobs)
+        quality = sum(parts.values())
+        uplink, compute, downlink = (
+            float(column[own].sum())
+            for column in (timeline.uplink_J, timeline.compute_J, timeline.downlink_J)
+        )
+        energy = task.price_of_J * (problem.c2 * (uplink + compute) + problem.c3 * downlink)
+        total += task.weight * quality + energy
+        terms[task.name] = parts | {
+            "quality": quality,
+            "uplink_J": uplink,
+            "compute_J": compute,
+            "downlink_J": downlink,
+        }
+    return Worth(total, terms, check_schedule(world, schedule))

@@ -1,0 +1,67 @@
+"""Plans of which one half is given: orders for drawn resources (`dma-fl-nr`), resources for a given order (`-ns`)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dmafl.planning.auto import Budget, Found, found_of
+from dmafl.planning.choice import Choice, Drawn
+from dmafl.planning.descent import Candidate, Descent
+from dmafl.planning.integers import whole
+from dmafl.planning.problem import Problem, TaskProblem
+from dmafl.planning.repair import repaired
+from dmafl.planning.resources import solve_resources
+from dmafl.schedule.jobs import Schedule
+from dmafl.schemes.draws import Drawn as DrawnOfAll
+
+
+def orders_for(problem: Problem, drawn: DrawnOfAll, budget: Budget) -> Found:
+    """The best order of devices that keep their drawn steps, batches and frequencies."""
+    return found_of(problem, [_order(problem, task, drawn, budget) for task in problem.tasks])
+
+
+def _order(problem: Problem, task: TaskProblem, drawn: DrawnOfAll, budget: Budget) -> Choice:
+    own = Drawn(
+        np.minimum(drawn.steps[:, task.number], task.settings.steps_max).astype(np.float64),
+        np.minimum(drawn.batch[:, task.number], task.settings.samples_at_start).astype(np.float64),
+        drawn.frequency_Hz[:, task.number],
+    )
+    found: list[Candidate] = []
+    for in_flight in sorted({1, 2, 3, min(task.most_stale + 1, len(task.usable))}):
+        if in_flight > min(task.most_stale + 1, len(task.usable)):
+            continue
+        if found and budget.left < 0:
+            break
+        descent = Descent(problem, task, in_flight, np.zeros(problem.devices), own)
+        found.append(descent.run())
+    best = min(found, key=lambda one: (max(one.late_s, 0.0), one.cost))
+    return best.choice
+
+
+def resources_for(problem: Problem, schedule: Schedule) -> tuple[Problem, Found]:
+    """The best resources for the jobs (device, task, version, slot) of `schedule`, whatever its staleness.
+
+    The problem comes back with room for that staleness: only plans of our own making are held to K.
+    """
+    choices, tasks = [], []
+    for task in problem.tasks:
+        own = schedule.take(schedule.task == task.number)
+        own = own.take(np.argsort(own.slot, kind="stable"))
+        stale = int((own.slot - own.version).max(initial=0))
+        if stale > task.settings.max_staleness:
+            task = replace(task, settings=task.settings.model_copy(update={"max_staleness": stale}))
+        tasks.append(task)
+        choices.append(
+            Choice(
+                own.device,
+                own.version,
+                np.clip(own.steps, *task.steps_range),
+                np.clip(own.batch, *task.batch_range),
+                np.clip(own.frequency_Hz, task.lowest_Hz[own.device], task.highest_Hz[own.device]),
+            )
+        )
+    roomy = replace(problem, tasks=tuple(tasks))
+    solved = solve_resources(roomy, choices)
+    return roomy, found_of(roomy, repaired(roomy, whole(roomy, list(solved.choices))))

@@ -1,0 +1,273 @@
+"""The best steps, batches and frequencies of a fixed schedule.
+
+Cost and limits in steps e, work q = e B, computing times T and slot times tau are convex but for ratios and biases of
+the device mix. A loop minimises convex surrogates (`surrogate`, `subproblem`) and searches along the way to each
+minimiser, so that the cost itself never rises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dmafl.planning.choice import Choice, cost_of, energy_cost, times_of
+from dmafl.planning.problem import Problem
+from dmafl.planning.stacked import Point, Stacked, stack
+from dmafl.planning.subproblem import Answer, Prices, Subproblem
+from dmafl.planning.surrogate import Surrogate, surrogate_of
+from dmafl.randomness import FloatArray
+from dmafl.theory.jobs import TaskJobs
+
+STALLED = 1e-8
+"""Relative decrease of the cost at which the loop ends."""
+MAX_ITERATIONS = 60
+MAX_PASSES = 3
+"""How often samples and versions are brought up to date with the new times."""
+FEASIBLE = 1e-7
+"""Share of a window or battery by which it may be broken before a schedule counts as infeasible."""
+_SMALLEST_STEP = 1e-4
+_ENOUGH = 1e-3
+"""Share of the decrease that the slope promises which a step must reach."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A limit that no choice of resources keeps, at the least that it can be broken by."""
+
+    rule: str
+    """S4_window or S6_energy."""
+    where: str
+    excess: float
+    unit: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.where} by {self.excess:.6g} {self.unit}"
+
+
+@dataclass(frozen=True, eq=False)
+class Resources:
+    """Resources of a fixed schedule."""
+
+    choices: tuple[Choice, ...]
+    """The schedule with its best real steps, batches and frequencies; versions as they are then received."""
+    objective: float
+    """sum of `cost_of` over tasks."""
+    residual: float
+    """What another iteration promised to save, relative to the objective."""
+    iterations: int
+    converged: bool
+    broken: tuple[Broken, ...]
+    """Limits that cannot be kept; empty if the schedule is feasible."""
+    window_prices: FloatArray
+    """Cost saved by another second of the windows of each task, (J,)."""
+    job_prices: tuple[FloatArray, ...]
+    """Cost of another second of each job's transfers, through the slots that wait for it; (G,) for each task."""
+    battery_prices: FloatArray
+    """Cost saved by another joule in each device's battery, (I,)."""
+
+    @property
+    def feasible(self) -> bool:
+        """Whether all limits are kept."""
+        return not self.broken
+
+
+def solve_resources(problem: Problem, choices: Sequence[Choice]) -> Resources:
+    """The best resources for the devices and versions of `choices`, from where they are.
+
+    A job that starts after its version has been replaced receives the fresher one, as in `times_of`.
+    """
+    unreachable = _unreachable(problem, choices)
+    if unreachable:
+        return _nothing(problem, choices, unreachable)
+    best: tuple[float, tuple[Choice, ...]] | None = None
+    at, answer, iterations = tuple(choices), None, 0
+    state = _Outcome(at, np.inf, False, None, ())
+    for _ in range(MAX_PASSES):
+        times = [times_of(task, choice) for task, choice in zip(problem.tasks, at, strict=True)]
+        stacked = stack(problem, at, times)
+        start = stacked.point_of(at)
+        if best is None and _within(stacked, start):
+            best = (_cost(problem, at), at)
+        state = _minimise(stacked, start)
+        iterations += state.iterations
+        answer = state.answer or answer
+        if state.broken:
+            break
+        cost = _cost(problem, state.choices)
+        if best is None or cost < best[0]:
+            best = (cost, state.choices)
+        at = state.choices
+        if not _changed(stacked, at):
+            break
+    if state.broken or best is None:
+        best = (_cost(problem, state.choices), state.choices)
+    return _resources(problem, best, state, answer, iterations)
+
+
+# -- one pass: samples and versions held -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    choices: tuple[Choice, ...]
+    residual: float
+    converged: bool
+    answer: Answer | None
+    broken: tuple[Broken, ...]
+    iterations: int = 0
+
+
+class _Cost:
+    """The cost of a schedule with samples and versions held, as a function of its resources."""
+
+    def __init__(self, stacked: Stacked) -> None:
+        self.stacked = stacked
+
+    def jobs(self, point: Point) -> list[TaskJobs]:
+        """The jobs of each task at the earliest times."""
+        return self.stacked.jobs_at(point, self.stacked.ends_s(point))
+
+    def __call__(self, point: Point) -> float:
+        s = self.stacked
+        quality = sum(
+            task.weight * task.quality.value(jobs)
+            for task, jobs in zip(s.problem.tasks, self.jobs(point), strict=True)
+        )
+        return float(quality + s.price_of_J @ s.compute_J(point))
+
+    def surrogates(self, point: Point, strength: float) -> list[Surrogate]:
+        """Convex functions that touch the qualities at `point`."""
+        tasks = self.stacked.problem.tasks
+        return [
+            surrogate_of(task, jobs, strength) for task, jobs in zip(tasks, self.jobs(point), strict=True)
+        ]
+
+
+def _minimise(stacked: Stacked, start: Point) -> _Outcome:
+    cost, point = _Cost(stacked), start
+    if not _within(stacked, start):
+        found = _least_broken(stacked, start)
+        if found.broken:
+            return found
+        point = stacked.point_of(found.choices)
+    value, strength, answer, residual = cost(point), 1.0, None, np.inf
+    for iteration in range(1, MAX_ITERATIONS + 1):
+        answer = Subproblem(stacked, point).solve(cost.surrogates(point, strength), point)
+        if not answer.solved:
+            break
+        reached, after, step = _search(cost, point, value, answer.point)
+        gained = (value - after) / max(abs(value), 1e-300)
+        residual = gained / step
+        point, value = reached, after
+        strength = strength * 4.0 if step < 1.0 else max(strength / 2.0, 1e-3)
+        if gained < STALLED:
+            return _Outcome(stacked.choices_at(point), residual, True, answer, (), iteration)
+    return _Outcome(stacked.choices_at(point), residual, False, answer, (), iteration)
+
+
+def _search(cost: _Cost, point: Point, value: float, target: Point) -> tuple[Point, float, float]:
+    """The first of the steps 1, 1/2, 1/4, ... towards `target` that lowers the cost."""
+    step = 1.0
+    while step > _SMALLEST_STEP:
+        tried = point.towards(target, step)
+        reached = cost(tried)
+        if reached < value:
+            return tried, reached, step
+        step /= 2.0
+    return point, value, 1.0
+
+
+# -- limits ----------------------------------------------------------------------------------------------
+
+
+def _within(stacked: Stacked, point: Point) -> bool:
+    """Whether windows and batteries are kept."""
+    ends = stacked.ends_s(point)
+    rows = stacked.window_rows
+    in_time = bool((ends[rows] <= stacked.window_s[rows]).all())
+    return in_time and bool((stacked.spent_J(point) <= stacked.battery_J).all())
+
+
+def _least_broken(stacked: Stacked, start: Point) -> _Outcome:
+    """Resources that break windows and batteries by as little as possible, relative to each."""
+    answer = Subproblem(stacked, start, elastic=True).solve([], start)
+    rows, world = stacked.window_rows, stacked.problem.world
+    names = world.task_names
+    broken = [
+        Broken(
+            "S4_window", f"task {names[stacked.task[k]]}, slot {stacked.slot[k]} ends late", float(slack), "s"
+        )
+        for k, slack in zip(rows.tolist(), answer.window_slack_s.tolist(), strict=True)
+        if slack > FEASIBLE * stacked.window_s[k]
+    ]
+    broken += [
+        Broken("S6_energy", f"device {world.devices.id[i]} needs more", float(slack), "J")
+        for i, slack in enumerate(answer.battery_slack_J.tolist())
+        if slack > FEASIBLE * world.devices.battery_J[i]
+    ]
+    return _Outcome(stacked.choices_at(answer.point), np.inf, False, answer, tuple(broken), 1)
+
+
+def _unreachable(problem: Problem, choices: Sequence[Choice]) -> tuple[Broken, ...]:
+    """Jobs whose transfers never end."""
+    broken = []
+    for task, choice in zip(problem.tasks, choices, strict=True):
+        radio = (
+            task.upload_s[choice.device, np.arange(task.slots)]
+            + task.download_s[choice.device, choice.version]
+        )
+        for slot in np.flatnonzero(~np.isfinite(radio))[:1]:
+            where = f"task {task.name}, slot {slot}: device {problem.world.devices.id[choice.device[slot]]} has no link"
+            broken.append(Broken("S4_window", where, float("inf"), "s"))
+    return tuple(broken)
+
+
+# -- results ---------------------------------------------------------------------------------------------
+
+
+def _cost(problem: Problem, choices: Sequence[Choice]) -> float:
+    return sum(
+        cost_of(problem, task, choice).total for task, choice in zip(problem.tasks, choices, strict=True)
+    )
+
+
+def _changed(stacked: Stacked, choices: Sequence[Choice]) -> bool:
+    """Whether the new times bring other versions or samples."""
+    times = [times_of(task, choice) for task, choice in zip(stacked.problem.tasks, choices, strict=True)]
+    if any((when.version != jobs.version).any() for when, jobs in zip(times, stacked.jobs, strict=True)):
+        return True
+    return bool((stack(stacked.problem, choices, times).samples != stacked.samples).any())
+
+
+def _resources(
+    problem: Problem,
+    best: tuple[float, tuple[Choice, ...]],
+    state: _Outcome,
+    answer: Answer | None,
+    iterations: int,
+) -> Resources:
+    sizes = np.cumsum([task.slots for task in problem.tasks])[:-1]
+    n = sum(task.slots for task in problem.tasks)
+    prices = (
+        answer.prices
+        if answer
+        else Prices(np.zeros(len(problem.tasks)), np.zeros(n), np.zeros(problem.devices))
+    )
+    return Resources(
+        choices=best[1],
+        objective=best[0],
+        residual=state.residual,
+        iterations=iterations,
+        converged=state.converged,
+        broken=state.broken,
+        window_prices=prices.window_s,
+        job_prices=tuple(np.split(prices.job_s, sizes)),
+        battery_prices=prices.battery_J,
+    )
+
+
+def _nothing(problem: Problem, choices: Sequence[Choice], broken: tuple[Broken, ...]) -> Resources:
+    state = _Outcome(tuple(choices), float("inf"), False, None, broken)
+    return _resources(problem, (float("inf"), tuple(choices)), state, None, 0)

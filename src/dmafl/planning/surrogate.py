@@ -1,0 +1,304 @@
+"""Convex functions that touch the cost of a fixed schedule at a point: what the resource solver minimises.
+
+Parts of a quality that are convex in steps e, work q = e B and times are kept as they are: N^(-1/3), e^2 / q, the
+movement of the model. A ratio A / S is taken as (A - r S) / S_0 with r = A_0 / S_0 and the curvature that this leaves
+out, as far as it is positive; biases of the device mix are linear in e, with a curvature that is given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dmafl.planning.problem import TaskProblem
+from dmafl.planning.quality import Calibrated, Printed, Sharp
+from dmafl.planning.stacked import pulled_to_lengths
+from dmafl.randomness import FloatArray
+from dmafl.theory.calibrated import TRAINING_POWER, predict
+from dmafl.theory.constants import Constants
+from dmafl.theory.drift import drift_while_under_way
+from dmafl.theory.features import amount, features
+from dmafl.theory.gram_bias import MEMORY, gram_bias_gradient, remembered
+from dmafl.theory.jobs import TaskJobs
+from dmafl.theory.movement import movement_adjoint, movement
+from dmafl.theory.printed import printed
+from dmafl.theory.sharp import sharp, sharp_gradient
+
+_STEP = 1e-4
+"""Relative change of steps for the slopes of the label bias."""
+
+FULL_BAND = 120
+"""Up to so many slots the Hessian of the Gram bias is kept whole."""
+BAND = 48
+"""Slots apart from which on it is 0 otherwise: 0.9^48 is below 0.01."""
+
+
+@dataclass(frozen=True, eq=False)
+class Movement:
+    """sum_k [linear_k d_k + square_k d_k^2], d_k the movement of the model while job k is under way."""
+
+    linear: FloatArray
+    square: FloatArray
+    own: FloatArray
+    """alpha_k eta_k sqrt(V_2): movement of the model by a step of job k."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bend:
+    """(1/2) strength (direction' (x - x_0))^2, x the steps, work and computing times."""
+
+    strength: float
+    steps: FloatArray
+    work: FloatArray
+    compute_s: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Surrogate:
+    """A convex function of one task's steps, work, computing times and last slot time; arrays are (G,).
+
+    steps' e + (1/2) curvature' e^2 + noise' (e^2 / q) + compute_s' T + horizon_s tau_last
+    + training (share' e)^(-1/3) + movement + bend + most_steps (max e) + (1/2) most_curvature (max e)^2
+    """
+
+    steps: FloatArray
+    curvature: FloatArray
+    noise: FloatArray
+    compute_s: FloatArray
+    horizon_s: float
+    training: float = 0.0
+    share: FloatArray | None = None
+    movement: Movement | None = None
+    bend: Bend | None = None
+    most_steps: float = 0.0
+    most_curvature: float = 0.0
+
+
+def slopes_of(f: Surrogate, jobs: TaskJobs) -> tuple[FloatArray, FloatArray]:
+    """Derivatives of a surrogate, where it touches, with respect to steps and work, (G,) each."""
+    e, B = jobs.steps, jobs.batch
+    of_steps = f.steps + f.curvature * e + 2.0 * f.noise / B
+    if f.share is not None:
+        N = float(f.share @ e)
+        of_steps = of_steps + f.training * TRAINING_POWER * N ** (TRAINING_POWER - 1.0) * f.share
+    if f.movement is not None:
+        m = f.movement
+        norm = float((m.own / jobs.mix / jobs.rate)[0])
+        pull = m.linear + 2.0 * m.square * movement(jobs, norm)
+        of_steps = of_steps + movement_adjoint(jobs, norm, pull)
+    return np.asarray(of_steps), np.asarray(-f.noise / B**2)
+
+
+def surrogate_of(task: TaskProblem, jobs: TaskJobs, strength: float) -> Surrogate:
+    """The surrogate of c_1 gamma Quality at `jobs`; `strength` of the curvature given to the biases."""
+    quality = task.quality
+    if isinstance(quality, Calibrated):
+        return _calibrated(quality, task.weight, jobs, strength)
+    if isinstance(quality, Sharp):
+        return _sharp(quality.constants, task.weight, jobs)
+    if isinstance(quality, Printed):
+        return _printed(quality, task.weight, jobs)
+    raise TypeError(f"no surrogate for the quality {quality.name}")
+
+
+def _calibrated(quality: Calibrated, weight: float, jobs: TaskJobs, strength: float) -> Surrogate:
+    th, e, c = quality.calibration.weights, jobs.steps, quality.constants
+    share = jobs.mix * jobs.rate / np.sqrt(1.0 + jobs.staleness)
+    a, one = jobs.mix, weight * th.noise
+    S = float(a @ e)
+    A_e = a * (2.0 / jobs.batch - 1.0 / jobs.samples)
+    A_q = -a / jobs.batch**2
+    ratio = float(a @ (e * (1.0 / jobs.batch - 1.0 / jobs.samples))) / S
+    gram = weight * _gram_slopes(quality, jobs)
+    biases = gram + weight * _label_slopes(quality, jobs)
+    relative = np.abs(biases * e)
+    extra_curvature = strength * (relative + 0.3 * relative.mean()) / e**2
+    window = weight * th.window * 4.0 / len(jobs)
+    of_horizon, of_compute = _times(jobs, c, weight * th.drift, np.full(len(jobs), window))
+    return Surrogate(
+        steps=biases - extra_curvature * e - one * a * (1.0 / jobs.samples + ratio) / S,
+        curvature=extra_curvature,
+        noise=one * a / S,
+        compute_s=of_compute,
+        horizon_s=of_horizon,
+        training=weight * th.training,
+        share=share,
+        bend=_bend(jobs, one / S**2, A_e - ratio * a, A_q, np.zeros(len(jobs)), a),
+    )
+
+
+def _sharp(c: Constants, weight: float, jobs: TaskJobs) -> Surrogate:
+    alpha, eta, e = jobs.mix, jobs.rate, jobs.steps
+    beta, rho_w, V2 = c.smoothness, c.weak_convexity, c.regularised_gradient_bound
+    bound = sharp(jobs, c)
+    N, ratio = bound.steps, bound.value
+    delta, drag = c.dissimilarity[jobs.device], jobs.proximal * eta * np.sqrt(V2)
+    variance = beta * eta**2 * c.variability**2 * c.sample_variance[jobs.device]
+    bias = delta + np.sqrt(delta) * drag * (2 * e - 1) + drag**2 * (6 * e**2 - 6 * e + 1) / 6
+    of_steps = alpha * (
+        eta * bias
+        - variance / jobs.samples
+        + np.maximum(0.0, beta * eta**2 - eta) * V2
+        + 4 * rho_w * eta**2 * V2 * e
+    )
+    curvature = alpha * (
+        eta * np.maximum(2 * np.sqrt(delta) * drag + drag**2 * (2 * e - 1), 0.0) + 4 * rho_w * eta**2 * V2
+    )
+    of_horizon, of_compute = _times(jobs, c, 2.0, 4.0 * alpha)
+    gradient = sharp_gradient(jobs, c)
+    B = jobs.batch
+    moves = Movement(
+        weight / N * alpha * 2 * np.sqrt(c.gradient_bound),
+        weight / N * alpha * (beta + 2 * rho_w),
+        alpha * eta * np.sqrt(V2),
+    )
+    # gradient.* / weight are derivatives of Num / N at fixed batch; those of Num - r N at fixed work:
+    A_e, A_q = N * (gradient.steps - gradient.batch * B / e), N * gradient.batch / e
+    return Surrogate(
+        steps=weight / N * (of_steps - curvature * e - ratio * alpha * eta),
+        curvature=weight / N * curvature,
+        noise=weight / N * alpha * variance,
+        compute_s=weight / N * of_compute,
+        horizon_s=weight / N * of_horizon,
+        movement=moves if bool((jobs.staleness > 0).any()) else None,
+        bend=_bend(jobs, weight / N**2, A_e, A_q, of_compute, alpha * eta),
+    )
+
+
+def _printed(quality: Printed, weight: float, jobs: TaskJobs) -> Surrogate:
+    c, G = quality.constants, len(jobs)
+    eta, D = jobs.rate, jobs.samples
+    scale = weight / (G * float(eta.min()))
+    rho, V2 = c.weak_convexity, c.regularised_gradient_bound
+    noise = 4.0 * c.smoothness * eta**2 * (D - 1) / D * c.variability**2 * c.sample_variance[jobs.device]
+    local = 2.0 * rho * eta**2 * V2
+    linear, square = _largest(quality, jobs)
+    return Surrogate(
+        steps=scale * (eta * c.dissimilarity[jobs.device] - noise / D - local * rho / 2 * eta),
+        curvature=scale * 2.0 * local * (rho / 2 * eta + 1.0),
+        noise=scale * noise,
+        compute_s=2.0 * scale * c.drift_active[jobs.device],
+        horizon_s=0.0,
+        most_steps=weight * linear,
+        most_curvature=weight * 2.0 * square,
+    )
+
+
+def _largest(quality: Printed, jobs: TaskJobs) -> tuple[float, float]:
+    """Term (e) is linear m + square m^2 in the largest steps m; (0, 0) where it is too large for a number."""
+    m = float(jobs.steps.max())
+    once = printed(jobs, quality.constants, quality.mixing).e
+    twice = printed(jobs.with_(steps=2.0 * jobs.steps), quality.constants, quality.mixing).e
+    if not np.isfinite(twice):
+        return 0.0, 0.0
+    return max(0.0, (4.0 * once - twice) / (2.0 * m)), max(0.0, (twice - 2.0 * once) / (2.0 * m**2))
+
+
+def _times(jobs: TaskJobs, c: Constants, of_drift: float, of_window: FloatArray) -> tuple[float, FloatArray]:
+    """Slopes of of_drift drift_all + sum_k of_window_k (drift while k is under way): of tau_last, of each T^C."""
+    of_horizon = of_drift * float(c.drift_idle.sum())
+    compute = of_drift * (c.drift_active - c.drift_idle)[jobs.device]
+    extra = (c.drift_active_size - c.drift_idle_size)[jobs.device]
+    compute = compute + of_window * (float(c.drift_idle_size.sum()) + extra)
+    length = jobs.end_s - jobs.start_s
+    if (
+        of_horizon < 0
+    ):  # a later end is worth something, but no slot waits for it: only a longer critical path counts
+        last = np.zeros(len(jobs))
+        last[-1] = of_horizon
+        compute, of_horizon = compute + pulled_to_lengths(jobs.version, length, last), 0.0
+    return of_horizon, np.asarray(compute)
+
+
+def _others(jobs: TaskJobs, c: Constants) -> FloatArray:
+    """By how much others' data drift more during each job since they compute, (G,)."""
+    extra = (c.drift_active_size - c.drift_idle_size)[jobs.device]
+    if not (bool((jobs.staleness > 0).any()) and bool(extra.any())):
+        return np.zeros(len(jobs))
+    own = float(c.drift_idle_size.sum()) * (jobs.end_s - jobs.start_s) + extra * jobs.compute_s
+    return drift_while_under_way(jobs, c) - own
+
+
+def smooth_value(task: TaskProblem, jobs: TaskJobs) -> float:
+    """c_1 gamma Quality, but for how much more others' data drift during a job since they compute.
+
+    The label bias is that of the last slots, before which all is forgotten.
+    """
+    quality = task.quality
+    if isinstance(quality, Sharp):
+        bound = sharp(jobs, quality.constants)
+        return task.weight * (
+            bound.value - 4.0 * float(jobs.mix @ _others(jobs, quality.constants)) / bound.steps
+        )
+    if isinstance(quality, Calibrated):
+        th = quality.calibration.weights
+        seen = predict(features(jobs, quality.constants), quality.calibration).value
+        others = 4.0 * th.window * float(_others(jobs, quality.constants).mean()) if th.window > 0 else 0.0
+        return task.weight * (seen - others + th.label_bias * _label_bias(quality, jobs))
+    return task.weight * quality.value(jobs)
+
+
+def _gram_slopes(quality: Calibrated, jobs: TaskJobs) -> FloatArray:
+    th = quality.calibration.weights
+    if th.gram_bias <= 0:
+        return np.zeros(len(jobs))
+    of_amount = gram_bias_gradient(jobs.device, amount(jobs), quality.gram)
+    return np.asarray(th.gram_bias * of_amount * jobs.mix / (2.0 * np.sqrt(jobs.steps)))
+
+
+def _label_bias(quality: Calibrated, jobs: TaskJobs) -> float:
+    return quality.label_bias(jobs)
+
+
+def _label_slopes(quality: Calibrated, jobs: TaskJobs) -> FloatArray:
+    """Derivatives of the label bias, times its weight."""
+    return quality.calibration.weights.label_bias * quality.label_slopes(jobs)
+
+
+def _bend(
+    jobs: TaskJobs, strength: float, A_e: FloatArray, A_q: FloatArray, A_T: FloatArray, S_e: FloatArray
+) -> Bend | None:
+    """The positive part of -strength (c S' + S c'), c the gradient of A - r S and S that of S, in relative units."""
+    e, q, T = jobs.steps, jobs.steps * jobs.batch, jobs.compute_s
+    c = np.concatenate([A_e * e, A_q * q, A_T * T])
+    s = np.concatenate([S_e * e, np.zeros(2 * len(e))])
+    c_size, s_size = float(np.linalg.norm(c)), float(np.linalg.norm(s))
+    if not (c_size > 0 and s_size > 0 and strength > 0):
+        return None
+    u = s / s_size - c / c_size
+    length = float(np.linalg.norm(u))
+    value = strength * (c_size * s_size - float(c @ s))
+    if not (length > 1e-9 and value > 0):
+        return None
+    of_e, of_q, of_T = np.split(u / length, 3)
+    return Bend(value, of_e / e, of_q / q, of_T / T)
+
+
+def gram_band(quality: Calibrated, jobs: TaskJobs) -> list[FloatArray]:
+    """Diagonals 0, 1, ... of a positive semidefinite estimate of the Gram bias' Hessian in the steps.
+
+    Z is a mean of squared lengths |m_k|^2, m_k the mean direction that is remembered; its Hessian without the
+    curvature of m_k (Gauss-Newton). Where slots are many, it fades out to a band, which keeps it semidefinite.
+    """
+    G = len(jobs)
+    F = (quality.gram.columns[:, quality.gram.sign > 0])[jobs.device]
+    a = amount(jobs)
+    total = remembered(a, MEMORY)
+    m = remembered(a[:, None] * F, MEMORY, axis=0) / total[:, None]
+
+    def later(values: FloatArray) -> FloatArray:
+        return remembered(values[::-1], MEMORY**2, axis=0)[::-1]
+
+    W, P = later(1.0 / total**2), later(m / total[:, None] ** 2)
+    Q = later((m**2).sum(axis=1) / total**2)
+    scale = quality.calibration.weights.gram_bias * 2.0 / G
+    chain = jobs.mix / (2.0 * np.sqrt(jobs.steps))
+    width = G if G <= FULL_BAND else BAND
+    band = []
+    for d in range(width):
+        early, late = F[: G - d], F[d:]
+        value = (early * late).sum(axis=1) * W[d:] - (P[d:] * (early + late)).sum(axis=1) + Q[d:]
+        fade = 1.0 if width == G else 1.0 - d / width
+        band.append(scale * fade * MEMORY**d * value * chain[: G - d] * chain[d:])
+    return band
