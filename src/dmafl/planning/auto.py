@@ -2,66 +2,26 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 import numpy as np
 
-from dmafl.planning.choice import Choice, cost_of, device_J, times_of
+from dmafl.planning.choice import Choice, device_J, times_of
 from dmafl.planning.descent import Candidate, Descent
+from dmafl.planning.exhaustive import exhaustive, few_schedules
+from dmafl.planning.found import Budget, Found, Progress, better, found_of, order
 from dmafl.planning.integers import whole
 from dmafl.planning.local_search import search
 from dmafl.planning.problem import Problem, TaskProblem
-from dmafl.planning.repair import repaired
+from dmafl.planning.repair import fastest, repaired
 from dmafl.planning.resources import solve_resources
 from dmafl.randomness import FloatArray
 
 BATTERY_ROUNDS = 6
+MOST_SCHEDULES = 1500
+"""Schedules of a task up to which all are tried."""
 EXACT_JOBS = 4000
 """Jobs up to which the exact resources of a fixed schedule are computed."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What a watcher is told: how long, how good, how far from the limits, and what is known below."""
-
-    seconds: float
-    stage: str
-    objective: float
-    violation: float
-
-
-Watch = Callable[[Progress], None]
-
-
-@dataclass
-class Budget:
-    """Time, and whoever watches it pass."""
-
-    seconds: float
-    watch: Watch = lambda progress: None
-    begun: float = field(default_factory=time.monotonic)
-
-    @property
-    def used(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self.begun
-
-    @property
-    def left(self) -> float:
-        """Seconds that remain."""
-        return self.seconds - self.used
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """Whole choices for all tasks, and what they cost."""
-
-    choices: list[Choice]
-    objective: float
-    violation: float
-    """The largest relative overrun of a window or battery."""
 
 
 def auto(problem: Problem, budget: Budget, seed: int = 0, starts: Sequence[Sequence[Choice]] = ()) -> Found:
@@ -72,9 +32,14 @@ def auto(problem: Problem, budget: Budget, seed: int = 0, starts: Sequence[Seque
     relaxed = [one.choice for one in candidates]
     best = _finish(problem, relaxed, budget, "descent")
     for given in starts:
-        best = _better(best, _finish(problem, given, budget, "start"))
+        best = better(best, _finish(problem, given, budget, "start"))
+    if best.violation > 0:
+        quickest = [fastest(problem, task) for task in problem.tasks]
+        best = better(best, _finish(problem, quickest, budget, "fastest"))
+    if few_schedules(problem, MOST_SCHEDULES) and budget.left > 0:
+        best = better(best, exhaustive(problem, budget))
     polished = search(problem, best.choices, budget, seed)
-    return _better(best, found_of(problem, polished))
+    return better(best, found_of(problem, polished))
 
 
 def _best_of_task(problem: Problem, task: TaskProblem, battery: FloatArray, budget: Budget) -> Candidate:
@@ -132,7 +97,7 @@ def _finish(problem: Problem, relaxed: Sequence[Choice], budget: Budget, stage: 
         solved = solve_resources(problem, _kept_versions(problem, relaxed))
         exact = list(solved.choices)
     found = min(
-        (found_of(problem, repaired(problem, whole(problem, one))) for one in (relaxed, exact)), key=_order
+        (found_of(problem, repaired(problem, whole(problem, one))) for one in (relaxed, exact)), key=order
     )
     budget.watch(Progress(budget.used, stage, found.objective, found.violation))
     return found
@@ -144,24 +109,3 @@ def _kept_versions(problem: Problem, choices: Sequence[Choice]) -> list[Choice]:
         choice.with_(version=times_of(task, choice).version)
         for task, choice in zip(problem.tasks, choices, strict=True)
     ]
-
-
-def found_of(problem: Problem, choices: list[Choice]) -> Found:
-    """What these choices cost, and by how much they miss limits."""
-    pairs = list(zip(problem.tasks, choices, strict=True))
-    objective = sum(cost_of(problem, task, choice).total for task, choice in pairs)
-    used = sum(device_J(problem, task, choice) for task, choice in pairs)
-    violation = float(np.max(np.asarray(used) / problem.world.devices.battery_J)) - 1.0
-    for task, choice in pairs:
-        late = times_of(task, choice).end_s / task.window_s[choice.device] - 1.0
-        violation = max(violation, float(late.max()))
-    return Found(choices, objective, max(violation, 0.0))
-
-
-def _better(a: Found, b: Found) -> Found:
-    """The one that keeps the limits, or breaks them less, or costs less."""
-    return min(a, b, key=_order)
-
-
-def _order(one: Found) -> tuple[float, float]:
-    return max(one.violation - 1e-9, 0.0), one.objective

@@ -117,9 +117,9 @@ def jobs_from(problem: Problem, task: TaskProblem, choice: Choice, times: Times)
     slot = np.arange(task.slots)
     begun = times.start_s + times.download_s
     number = np.full(task.slots, task.number)
-    share = problem.world.stream_share(choice.device, number, times.version, begun, np.zeros(task.slots))
+    idle, computed = _since_last(choice.device, times)
+    share = problem.world.stream_share(choice.device, number, times.version, begun, computed)
     samples = problem.world.samples(number, share).astype(np.float64)
-    nothing = np.zeros(task.slots)
     return TaskJobs(
         device=choice.device,
         version=times.version,
@@ -129,13 +129,26 @@ def jobs_from(problem: Problem, task: TaskProblem, choice: Choice, times: Times)
         mix=task.mix_weights[slot, slot - times.version],
         rate=np.full(task.slots, task.settings.learning_rate),
         proximal=task.settings.proximal,
-        idle_s=nothing,
+        idle_s=idle,
         start_s=times.start_s,
         download_s=times.download_s,
         compute_s=times.compute_s,
         upload_s=times.upload_s,
         end_s=times.end_s,
     )
+
+
+def _since_last(device: IntArray, times: Times) -> tuple[FloatArray, FloatArray]:
+    """Idle time before each job, and how long its device has computed the task before it [s]."""
+    order = np.argsort(device, kind="stable")
+    goes_on = np.concatenate([[False], device[order][1:] == device[order][:-1]])
+    last_end = np.where(goes_on, np.concatenate([[0.0], times.end_s[order][:-1]]), 0.0)
+    total = np.cumsum(times.compute_s[order]) - times.compute_s[order]
+    first = np.maximum.accumulate(np.where(goes_on, 0, np.arange(len(device))))
+    idle, computed = np.empty(len(device)), np.empty(len(device))
+    idle[order] = times.start_s[order] - last_end
+    computed[order] = np.maximum(total - total[first], 0.0)
+    return idle, computed
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class Descent:
             jobs = self.jobs(choice)
             costs = self.costs(jobs)
             choice, _ = improve(self.task, choice, self.jobs, self._priced, costs, self.drawn)
-            choice = self._meet_window(choice)
+            choice = self.meet_window(choice)
         return self.candidate(choice)
 
     def candidate(self, choice: Choice) -> Candidate:
@@ -99,7 +99,7 @@ class Descent:
         )
         version = in_flight_versions(G, self.in_flight)
         choice = Choice(order, version, flat.steps, flat.batch, costs.frequency_Hz[order]).after(task.past)
-        return self._meet_window(valid_versions(choice, self.problem.devices, task.first_free))
+        return self.meet_window(valid_versions(choice, self.problem.devices, task.first_free))
 
     def respond(self, choice: Choice) -> Choice:
         """The best work and frequencies at the prices of this moment."""
@@ -112,7 +112,7 @@ class Descent:
         end = times_of(self.task, choice).end_s
         return float((end - self.task.window_s[choice.device]).max())
 
-    def _meet_window(self, choice: Choice) -> Choice:
+    def meet_window(self, choice: Choice) -> Choice:
         """Respond to prices; where the window is missed, raise the price of time until it is met, if it can be."""
         before, self.window_price = self.window_price, 0.0
         found = self.respond(choice)

@@ -3,46 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from dmafl.errors import ShownAsIs, bad_input
-from dmafl.planning.auto import Budget, Found, Progress, found_of
 from dmafl.planning.choice import Choice, times_of
 from dmafl.planning.descent import Candidate, Descent
+from dmafl.planning.found import Budget, Found, Progress, better, found_of, order
 from dmafl.planning.integers import whole
+from dmafl.planning.local_search import search
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.repair import repaired
 from dmafl.planning.resources import solve_resources
 
 MOST_SCHEDULES = 20_000
-MARGIN = 0.05
-"""Schedules whose quick resources cost at most this much more than the best are solved exactly. Exact resources were
-never more than 1.5% below quick ones (benchmarks/planner.py prints the largest difference it meets)."""
+WORK_MOVES = 25
+"""Changes of work tried per job around exact resources."""
+MARGIN = 0.005
+"""Quick resources may be worse than exact ones by this much more than twice the most seen so far; schedules that could
+not beat the best even so are left out."""
+
+
+def few_schedules(problem: Problem, most: int) -> bool:
+    """Whether no task has more schedules than that."""
+    return all(sum(1 for _ in schedules(task, most + 1)) <= most for task in problem.tasks)
 
 
 def exhaustive(problem: Problem, budget: Budget) -> Found:
-    """The best whole choices over all schedules. Tasks are searched one by one: only batteries join them."""
-    best: list[Choice] = []
-    for task in problem.tasks:
-        count = sum(1 for _ in schedules(task, MOST_SCHEDULES + 1))
-        if count > MOST_SCHEDULES:
-            raise bad_input(
-                "solver",
-                f"must have at most {MOST_SCHEDULES:,} schedules a task for `exhaustive`",
-                ShownAsIs(f"more for {task.slots} slots and {len(task.usable)} devices"),
-                "Use the solver `auto`.",
-            )
-        best.append(_best_of_task(problem, task, budget))
-    found = found_of(problem, repaired(problem, best))
-    if found.violation > 0 or any(a is not b for a, b in zip(best, found.choices, strict=True)):
+    """The best whole choices over all schedules.
+
+    Tasks are searched one by one, since only batteries join them; where those are overdrawn together, work is cut.
+    """
+    if not few_schedules(problem, MOST_SCHEDULES):
         raise bad_input(
             "solver",
-            "must not have batteries that join the tasks for `exhaustive`",
-            ShownAsIs("a battery that the best schedules overdraw together"),
+            f"must have at most {MOST_SCHEDULES:,} schedules a task for `exhaustive`",
+            ShownAsIs("more"),
             "Use the solver `auto`.",
         )
-    return found
+    best = [_best_of_task(problem, task, budget) for task in problem.tasks]
+    return found_of(problem, repaired(problem, best))
 
 
 def schedules(task: TaskProblem, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -71,22 +72,34 @@ def _best_of_task(problem: Problem, task: TaskProblem, budget: Budget) -> Choice
     quick = [
         _quick(problem, task, device, version) for device, version in schedules(task, MOST_SCHEDULES + 1)
     ]
-    in_time = [one for one in quick if one.late_s <= 0] or quick
-    limit = min(one.cost for one in in_time)
-    kept = sorted((one for one in quick if one.cost <= limit * (1 + MARGIN)), key=lambda one: one.cost)
+    quick.sort(key=lambda one: (max(one.late_s, 0.0) > 0.05 * float(task.window_s.min()), one.cost))
+    alone = replace(problem, tasks=(task,))
     best: Found | None = None
-    alone = _alone(problem, task)
-    for one in kept:
-        choice = one.choice.with_(version=times_of(task, one.choice).version)
-        exact = solve_resources(alone, [choice])
-        if best is not None and exact.objective >= best.objective:
-            continue
-        found = found_of(alone, repaired(alone, whole(alone, list(exact.choices))))
-        if best is None or (found.violation, found.objective) < (best.violation, best.objective):
+    most_gained = 0.0
+    for one in quick:
+        if best is not None:
+            hopeless = one.cost * (1.0 - 2.0 * most_gained - MARGIN) > best.objective
+            if (hopeless and best.violation == 0) or budget.left <= 0:
+                break
+        found = _exact(alone, task, one, budget)
+        if one.late_s <= 0:
+            most_gained = max(most_gained, 1.0 - found.objective / one.cost)
+        if best is None or better(found, best) is found:
             best = found
             budget.watch(Progress(budget.used, "exhaustive", found.objective, found.violation))
     assert best is not None
     return best.choices[0]
+
+
+def _exact(alone: Problem, task: TaskProblem, one: Candidate, budget: Budget) -> Found:
+    """A schedule with its exact resources in whole numbers, and single steps around them."""
+    choice = one.choice.with_(version=times_of(task, one.choice).version)
+    much = choice.with_(steps=np.full(task.slots, task.steps_range[1]))
+    starts = [[choice], *(list(solve_resources(alone, [start]).choices) for start in (choice, much))]
+    found = [found_of(alone, repaired(alone, whole(alone, start))) for start in starts]
+    best = min(found, key=order)
+    moved = search(alone, best.choices, budget, 0, schedule_too=False, moves_a_job=WORK_MOVES)
+    return better(best, found_of(alone, moved))
 
 
 def _quick(problem: Problem, task: TaskProblem, device: np.ndarray, version: np.ndarray) -> Candidate:
@@ -96,11 +109,4 @@ def _quick(problem: Problem, task: TaskProblem, device: np.ndarray, version: np.
     choice = Choice(device, version, np.full(G, e), np.full(G, B), task.highest_Hz[device])
     stale = int((np.arange(G) - version).max())
     descent = Descent(problem, task, stale + 1, np.zeros(problem.devices))
-    return descent.candidate(descent.respond(choice))
-
-
-def _alone(problem: Problem, task: TaskProblem) -> Problem:
-    """The problem of one task."""
-    from dataclasses import replace
-
-    return replace(problem, tasks=(task,))
+    return descent.candidate(descent.meet_window(choice))

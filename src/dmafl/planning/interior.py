@@ -26,8 +26,12 @@ from dmafl.world.mobility import IntArray
 MAX_ITERATIONS = 150
 GAP = 1e-9
 """Complementarity, relative to the cost, at which the method ends."""
+_SETTLED = 1e-3
+"""Complementarity below which samples are held."""
 _TO_THE_EDGE = 0.995
 _ARMIJO = 1e-4
+_PIVOT = 1e-6
+"""A pivot on the diagonal may be this much smaller than the largest of its column."""
 _NUDGE = 1e-10
 """Regularisation of the bordered system, relative."""
 
@@ -78,8 +82,9 @@ class _Entries:
 class InteriorMethod:
     """Minimises the cost of a schedule from a starting point."""
 
-    def __init__(self, stacked: Stacked, start: Point) -> None:
-        self.stacked, self.limits = stacked, Limits(stacked, start)
+    def __init__(self, stacked: Stacked, start: Point, pull: FloatArray) -> None:
+        """`pull`: further cost of a second of each job's computing, (n,)."""
+        self.stacked, self.limits, self.pull = stacked, Limits(stacked, start), pull
         self.A, self.b = self.limits.less.matrix(self.limits.width)
         self.At = self.A.T.tocsr()
         self.Ae, self.be = self.limits.equal.matrix(self.limits.width)
@@ -87,19 +92,28 @@ class InteriorMethod:
         place[self.limits.limited] = np.arange(len(self.limits.limited))
         self.battery_of = place[stacked.device]
         self.start = start
+        self.late_is_good = np.asarray(
+            [float(task.quality.constants.drift_idle.sum()) < 0 for task in stacked.problem.tasks]
+        )
+        self.scale = 1.0
         self.trace: list[tuple[float, float, float, float]] = []
 
     # -- cost and limits ------------------------------------------------------------------------------
 
     def jobs(self, x: FloatArray) -> list[TaskJobs]:
-        """The jobs at x, with the slot times of x."""
-        return self.stacked.jobs_at(self.limits.point(x), x[self.limits.tau] * self.limits.unit_tau)
+        """The jobs at x, with the slot times of x; the earliest where a late end would be worth something."""
+        s, point = self.stacked, self.limits.point(x)
+        ends = x[self.limits.tau] * self.limits.unit_tau
+        if self.late_is_good.any():
+            ends = np.where(self.late_is_good[s.task], s.ends_s(point), ends)
+        return s.jobs_at(point, ends)
 
     def cost(self, x: FloatArray) -> float:
         """The cost, in units of that at the start."""
         tasks, point = self.stacked.problem.tasks, self.limits.point(x)
         quality = sum(smooth_value(task, jobs) for task, jobs in zip(tasks, self.jobs(x), strict=True))
-        return float(quality + self.stacked.price_of_J @ self.stacked.compute_J(point))
+        energy = self.stacked.price_of_J @ self.stacked.compute_J(point)
+        return float(quality + energy + self.pull @ point.compute_s)
 
     def spent(self, x: FloatArray) -> FloatArray:
         """What limited batteries give, in their units."""
@@ -119,11 +133,12 @@ class InteriorMethod:
     def solve(self) -> Interior:
         """Run until gap and residuals vanish, or no step helps."""
         state = self._first()
-        self.scale = 1.0
         self.scale = max(abs(self.cost(state.x)), 1e-300)
         converged, residual, iteration = False, np.inf, 0
         mu = self._gap(state)
         for iteration in range(1, MAX_ITERATIONS + 1):
+            if self._gap(state) * len(state.s) > _SETTLED:
+                self.stacked = self.stacked.refreshed(self.limits.point(state.x))
             gradient, entries, size = self._model(state)
             mu = self._target(state, iteration)
             step = self._direction(state, gradient, entries, size, mu)
@@ -144,8 +159,7 @@ class InteriorMethod:
     def _first(self) -> _State:
         lim, s = self.limits, self.stacked
         e_low, e_high = s.steps
-        middle = Point(np.sqrt(e_low * e_high), np.empty(0), np.empty(0))
-        e = 0.9 * self.start.steps + 0.1 * middle.steps
+        e = 0.9 * self.start.steps + 0.1 * np.sqrt(e_low * e_high)
         B = self.start.work / self.start.steps
         B = 0.9 * B + 0.1 * np.sqrt(s.batch[0] * s.batch[1])
         per_sample = self.start.compute_s / self.start.work
@@ -192,7 +206,7 @@ class InteriorMethod:
         of_q, of_T = self.energy_slopes(x)
         price = s.price_of_J * lim.unit_z / self.scale
         gradient[lim.q] += price * of_q
-        gradient[lim.T] += price * of_T
+        gradient[lim.T] += price * of_T + self.pull * lim.unit_T / self.scale
         weight = price.copy()
         own = self.battery_of >= 0
         where = self.battery_of[own]
@@ -312,7 +326,7 @@ class InteriorMethod:
         right[rows_e] = -re
         try:
             factor = splu(
-                K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.001, options={"SymmetricMode": True}
+                K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=_PIVOT, options={"SymmetricMode": True}
             )
         except RuntimeError:
             return None

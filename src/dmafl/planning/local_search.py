@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dmafl.planning.choice import Choice, cost_of, device_J, times_of
+from dmafl.planning.found import Budget
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.randomness import FloatArray, generator
-
-if TYPE_CHECKING:
-    from dmafl.planning.auto import Budget
 
 MOVES_A_JOB = 40
 """Moves tried per job before the search ends, if time does not end it first."""
 
 
-def search(problem: Problem, choices: Sequence[Choice], budget: Budget, seed: int) -> list[Choice]:
-    """Accept random moves that lower a task's cost and keep windows and batteries, until moves or time run out."""
+def search(
+    problem: Problem,
+    choices: Sequence[Choice],
+    budget: Budget,
+    seed: int,
+    *,
+    schedule_too: bool = True,
+    moves_a_job: int = MOVES_A_JOB,
+) -> list[Choice]:
+    """Accept random moves that lower a task's cost and keep windows and batteries, until moves or time run out.
+
+    Without `schedule_too`, devices and versions stay, and only work and frequencies move.
+    """
     found = list(choices)
     rng = generator(seed, "planner.local_search")
     battery = problem.world.devices.battery_J
     used = [device_J(problem, task, choice) for task, choice in zip(problem.tasks, found, strict=True)]
     cost = [cost_of(problem, task, choice).total for task, choice in zip(problem.tasks, found, strict=True)]
     late = [_late(task, choice) for task, choice in zip(problem.tasks, found, strict=True)]
-    moves = MOVES_A_JOB * sum(task.slots for task in problem.tasks)
+    moves = moves_a_job * sum(task.slots for task in problem.tasks)
     for _ in range(moves):
         if budget.left <= 0:
             break
@@ -34,7 +42,7 @@ def search(problem: Problem, choices: Sequence[Choice], budget: Budget, seed: in
         task = problem.tasks[j]
         if task.first_free == task.slots:
             continue
-        tried = _moved(task, found[j], rng)
+        tried = _moved(task, found[j], rng, 0 if schedule_too else 3)
         if tried is None:
             continue
         new_late = _late(task, tried)
@@ -54,9 +62,9 @@ def _late(task: TaskProblem, choice: Choice) -> float:
     return float((times_of(task, choice).end_s - task.window_s[choice.device]).max())
 
 
-def _moved(task: TaskProblem, choice: Choice, rng: np.random.Generator) -> Choice | None:
+def _moved(task: TaskProblem, choice: Choice, rng: np.random.Generator, first_kind: int) -> Choice | None:
     """A random neighbour; None if the move drawn is not allowed."""
-    kind = rng.integers(5)
+    kind = rng.integers(first_kind, 5)
     g = int(rng.integers(task.first_free, task.slots))
     if kind == 0:
         return _checked(task, _with_device(task, choice, g, int(rng.choice(task.usable))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dmafl.planning.auto import Watch
+from dmafl.planning.found import Watch
 from dmafl.planning.knowledge import knowledge_from
 from dmafl.planning.problem import Knowledge, Problem, make_problem
 from dmafl.planning.solve import TIME_LIMIT_S, solve

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dmafl.planning.auto import Budget, Found, found_of
 from dmafl.planning.choice import Choice, Drawn
 from dmafl.planning.descent import Candidate, Descent
+from dmafl.planning.found import Budget, Found, found_of
 from dmafl.planning.integers import whole
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.repair import repaired

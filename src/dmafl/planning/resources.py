@@ -12,19 +12,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dmafl.planning.choice import Choice, cost_of, energy_cost, times_of
+from dmafl.planning.choice import Choice, cost_of, times_of
+from dmafl.planning.interior import InteriorMethod
 from dmafl.planning.problem import Problem
+from dmafl.planning.quality import Printed
 from dmafl.planning.stacked import Point, Stacked, stack
-from dmafl.planning.subproblem import Answer, Prices, Subproblem
-from dmafl.planning.surrogate import Surrogate, surrogate_of
+from dmafl.planning.subproblem import Prices, Subproblem
+from dmafl.planning.surrogate import Surrogate, pull_of_others, surrogate_of
 from dmafl.randomness import FloatArray
 from dmafl.theory.jobs import TaskJobs
 
 STALLED = 1e-8
 """Relative decrease of the cost at which the loop ends."""
 MAX_ITERATIONS = 60
-MAX_PASSES = 3
+MAX_PASSES = 4
 """How often samples and versions are brought up to date with the new times."""
+SETTLED = 1e-7
+"""Relative change of the cost from one pass to the next at which passes end."""
 FEASIBLE = 1e-7
 """Share of a window or battery by which it may be broken before a schedule counts as infeasible."""
 _SMALLEST_STEP = 1e-4
@@ -84,26 +88,40 @@ def solve_resources(problem: Problem, choices: Sequence[Choice]) -> Resources:
     best: tuple[float, tuple[Choice, ...]] | None = None
     at, answer, iterations = tuple(choices), None, 0
     state = _Outcome(at, np.inf, False, None, ())
+    pull = np.zeros(sum(task.slots for task in problem.tasks))
+    before = np.inf
     for _ in range(MAX_PASSES):
         times = [times_of(task, choice) for task, choice in zip(problem.tasks, at, strict=True)]
         stacked = stack(problem, at, times)
         start = stacked.point_of(at)
         if best is None and _within(stacked, start):
             best = (_cost(problem, at), at)
-        state = _minimise(stacked, start)
+        state = _minimise(stacked, start, pull)
         iterations += state.iterations
-        answer = state.answer or answer
         if state.broken:
             break
         cost = _cost(problem, state.choices)
+        if best is None or cost < best[0] or answer is None:
+            answer = state.prices
         if best is None or cost < best[0]:
             best = (cost, state.choices)
         at = state.choices
-        if not _changed(stacked, at):
+        pull, changed = _pull(stacked, at), abs(cost - before) > SETTLED * abs(cost)
+        before = cost
+        if not changed or not (_changed(stacked, at) or pull.any()):
             break
     if state.broken or best is None:
         best = (_cost(problem, state.choices), state.choices)
-    return _resources(problem, best, state, answer, iterations)
+    return _resources(problem, best, state, answer or state.prices, iterations)
+
+
+def _pull(stacked: Stacked, choices: Sequence[Choice]) -> FloatArray:
+    """What the cost gains by a second of each job's computing through the drift of others' data, (n,)."""
+    point = stacked.point_of(choices)
+    jobs = stacked.jobs_at(point, stacked.ends_s(point))
+    return np.concatenate(
+        [pull_of_others(task, own) for task, own in zip(stacked.problem.tasks, jobs, strict=True)]
+    )
 
 
 # -- one pass: samples and versions held -----------------------------------------------------------------
@@ -114,7 +132,7 @@ class _Outcome:
     choices: tuple[Choice, ...]
     residual: float
     converged: bool
-    answer: Answer | None
+    prices: Prices | None
     broken: tuple[Broken, ...]
     iterations: int = 0
 
@@ -145,26 +163,41 @@ class _Cost:
         ]
 
 
-def _minimise(stacked: Stacked, start: Point) -> _Outcome:
-    cost, point = _Cost(stacked), start
+def _minimise(stacked: Stacked, start: Point, pull: FloatArray) -> _Outcome:
+    """By the interior-point method; by cone programs where a quality is not smooth, or if that fails."""
+    smooth = not any(isinstance(task.quality, Printed) for task in stacked.problem.tasks)
+    if smooth:
+        found = InteriorMethod(stacked, start, pull).solve()
+        if found.converged and _within(stacked, found.point):
+            choices = stacked.choices_at(found.point)
+            return _Outcome(choices, found.residual, True, found.prices, (), found.iterations)
+        if _within(stacked, found.point):
+            start = found.point
     if not _within(stacked, start):
-        found = _least_broken(stacked, start)
-        if found.broken:
-            return found
-        point = stacked.point_of(found.choices)
-    value, strength, answer, residual = cost(point), 1.0, None, np.inf
+        least = _least_broken(stacked, start)
+        if least.broken:
+            return least
+        start = stacked.point_of(least.choices)
+    return _by_cones(stacked, start)
+
+
+def _by_cones(stacked: Stacked, start: Point) -> _Outcome:
+    """Minimise surrogates as cone programs, one after another."""
+    cost, point = _Cost(stacked), start
+    value, strength, residual, prices = cost(point), 1.0, np.inf, None
     for iteration in range(1, MAX_ITERATIONS + 1):
         answer = Subproblem(stacked, point).solve(cost.surrogates(point, strength), point)
         if not answer.solved:
             break
+        prices = answer.prices
         reached, after, step = _search(cost, point, value, answer.point)
         gained = (value - after) / max(abs(value), 1e-300)
         residual = gained / step
         point, value = reached, after
         strength = strength * 4.0 if step < 1.0 else max(strength / 2.0, 1e-3)
         if gained < STALLED:
-            return _Outcome(stacked.choices_at(point), residual, True, answer, (), iteration)
-    return _Outcome(stacked.choices_at(point), residual, False, answer, (), iteration)
+            return _Outcome(stacked.choices_at(point), residual, True, prices, (), iteration)
+    return _Outcome(stacked.choices_at(point), residual, False, prices, (), iteration)
 
 
 def _search(cost: _Cost, point: Point, value: float, target: Point) -> tuple[Point, float, float]:
@@ -207,7 +240,7 @@ def _least_broken(stacked: Stacked, start: Point) -> _Outcome:
         for i, slack in enumerate(answer.battery_slack_J.tolist())
         if slack > FEASIBLE * world.devices.battery_J[i]
     ]
-    return _Outcome(stacked.choices_at(answer.point), np.inf, False, answer, tuple(broken), 1)
+    return _Outcome(stacked.choices_at(answer.point), np.inf, False, answer.prices, tuple(broken), 1)
 
 
 def _unreachable(problem: Problem, choices: Sequence[Choice]) -> tuple[Broken, ...]:
@@ -245,16 +278,13 @@ def _resources(
     problem: Problem,
     best: tuple[float, tuple[Choice, ...]],
     state: _Outcome,
-    answer: Answer | None,
+    prices: Prices | None,
     iterations: int,
 ) -> Resources:
     sizes = np.cumsum([task.slots for task in problem.tasks])[:-1]
     n = sum(task.slots for task in problem.tasks)
-    prices = (
-        answer.prices
-        if answer
-        else Prices(np.zeros(len(problem.tasks)), np.zeros(n), np.zeros(problem.devices))
-    )
+    if prices is None:
+        prices = Prices(np.zeros(len(problem.tasks)), np.zeros(n), np.zeros(problem.devices))
     return Resources(
         choices=best[1],
         objective=best[0],

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,18 +12,19 @@ from dmafl.planning.choice import Choice
 from dmafl.planning.problem import Problem
 from dmafl.planning.sca_descent import Descent, Iteration, Penalties
 from dmafl.planning.sca_relaxed import NoCandidate, RelaxedProblem, first_point, relax
-from dmafl.planning.sca_rounding import Rounded, rounded
+from dmafl.planning.sca_rounding import rounded
 from dmafl.planning.sca_surrogates import couplings, violation
 from dmafl.randomness import FloatArray
 
-FIRST_ITERATIONS = 20
+FIRST_ITERATIONS = 14
 """Iterations without an integrality penalty."""
-STAGE_ITERATIONS = 6
-FIRST_TOLERANCE, STAGE_TOLERANCE = 1e-4, 2e-4
+STAGE_ITERATIONS, LAST_ITERATIONS = 6, 8
+FIRST_TOLERANCE, STAGE_TOLERANCE, LAST_TOLERANCE = 1e-4, 2e-4, 1e-5
 """A stage ends when an iteration gains less than this, relative to the objective."""
-FIRST_PENALTY = 0.05
+FIRST_PENALTY = 0.2
 """First mu, in spreads of the objective's slope within a slot."""
 PENALTY_GROWTH = 1.7
+MOST_STAGES = 30
 PRICE_GROWTH = 4.0
 DECIDED = 0.02
 """sum x (1 - x) a slot below which a schedule counts as decided."""
@@ -65,8 +66,8 @@ def sca(
         return ScaResult((), np.inf, (), "infeasible", np.inf, np.inf, time.perf_counter() - began)
     v = first_point(relaxed, seed)
     descent = Descent(relaxed, v, Penalties(0.0, first_prices(relaxed, v)), watch)
-    decided = _stages(descent, max_iterations)
-    found = rounded(relaxed, descent.v, descent.penalties.prices, seed)
+    points, decided = _stages(descent, max_iterations)
+    found = rounded(relaxed, points, seed)
     status = "converged" if decided else "iteration_limit"
     if found.violation > 0:
         status = "infeasible"
@@ -96,27 +97,35 @@ def first_prices(relaxed: RelaxedProblem, v: FloatArray) -> tuple[float, ...]:
         of_time = max(of_time, float((work / length).max()) + float(np.abs(task.get(slope, "end")).max()))
         of_longer = max(of_longer, float(-task.get(slope, "compute").min()))
         of_battery += float(work.sum())
-    prices = {"battery": of_battery, "no_longer": max(of_longer, 1e-3 * of_time)}
+    prices = {"battery": of_battery, "no_longer": max(of_longer, 1e-5 * of_time)}
     return tuple(2.0 * prices.get(c.name, of_time) for c in couplings(relaxed, v))
 
 
-def _stages(descent: Descent, iterations: int) -> bool:
-    """First without integrality, then with a penalty on it that grows; whether every slot was decided."""
-    relaxed = descent.relaxed
+def _stages(descent: Descent, iterations: int) -> tuple[list[FloatArray], bool]:
+    """First without integrality, then with a penalty on it that grows, last to convergence.
+
+    The point after every stage, and whether every slot was decided.
+    """
+    relaxed, points, decided = descent.relaxed, [], False
     slots = sum(task.shape[0] for task in relaxed.tasks)
     descent.run(min(FIRST_ITERATIONS, iterations), FIRST_TOLERANCE)
     mu = FIRST_PENALTY * _spread(relaxed, descent.v)
-    while len(descent.trace) < iterations:
-        prices = _dearer(relaxed, descent.v, descent.penalties.prices)
-        if relaxed.undecided(descent.v) < DECIDED * slots and prices == descent.penalties.prices:
-            return True
-        descent.penalties = Penalties(mu, prices)
-        before = len(descent.trace)
+    dear = np.ones(len(descent.penalties.prices))
+    for _ in range(MOST_STAGES):
+        points.append(descent.v)
+        broken = np.asarray(violation(relaxed, descent.v)) > FEASIBLE
+        decided = relaxed.undecided(descent.v) < DECIDED * slots and not broken.any()
+        if decided or len(descent.trace) >= iterations:
+            break
+        dear = np.where(broken, dear * PRICE_GROWTH, dear)
+        prices = dear * first_prices(relaxed, descent.v)
+        descent.penalties = Penalties(mu, tuple(prices.tolist()))
         descent.run(min(STAGE_ITERATIONS, iterations - len(descent.trace)), STAGE_TOLERANCE)
         mu *= PENALTY_GROWTH
-        if len(descent.trace) == before and descent.stage > 60:
-            break
-    return relaxed.undecided(descent.v) < DECIDED * slots
+    if decided and len(descent.trace) < iterations:
+        descent.run(min(LAST_ITERATIONS, iterations - len(descent.trace)), LAST_TOLERANCE)
+        points.append(descent.v)
+    return points, decided
 
 
 def _spread(relaxed: RelaxedProblem, v: FloatArray) -> float:
@@ -127,11 +136,3 @@ def _spread(relaxed: RelaxedProblem, v: FloatArray) -> float:
         own = task.get(slope, "x")
         spreads += [float(np.ptp(own[task.slot == g])) for g in range(task.shape[0])]
     return max(float(np.median(spreads)), 1e-12)
-
-
-def _dearer(relaxed: RelaxedProblem, v: FloatArray, prices: Sequence[float]) -> tuple[float, ...]:
-    """Prices of slack, raised where constraints are still broken."""
-    worst = violation(relaxed, v)
-    return tuple(
-        rho * PRICE_GROWTH if broken > FEASIBLE else rho for rho, broken in zip(prices, worst, strict=True)
-    )

@@ -21,7 +21,7 @@ GROW = 4.0
 """Factor on lambda when no step size brings a decrease, and the most that it changes in one iteration."""
 CAREFUL = 2.0
 """lambda is this much more than the curvature met along the last step."""
-LEAST_WEIGHT = 1e-6
+LEAST_WEIGHT = 1e-4
 """Smallest lambda."""
 TRIES = 8
 """Convex problems of one iteration: lambda grows by GROW until one brings a decrease."""
@@ -142,7 +142,7 @@ class Descent:
         weights = []
         for old, inside in zip(self.weights, (self.is_share, ~self.is_share), strict=True):
             part = np.where(inside, d, 0.0)
-            reach = 0.5 * float(bent.diagonal @ part**2)
+            reach = 0.5 * bent(part)
             met = self.relaxed.objective(at.v + part)[0] - at.objective - float(at.gradient @ part)
             met = met / reach if reach > 0 else 0.0
             weights.append(max(min(max(CAREFUL * met, old / GROW), old * GROW), LEAST_WEIGHT))
@@ -187,7 +187,7 @@ class Descent:
         return Subproblem(
             self.linear,
             at.v,
-            ObjectiveSurrogate(at.objective, at.gradient, weights * bent.diagonal),
+            ObjectiveSurrogate(at.objective, at.gradient, bent.weighted(weights)),
             slope,
             mu * self.relaxed.undecided(at.v),
             tuple(_needed(c) for c in at.couplings),

@@ -222,17 +222,38 @@ class SharedPrinted:
         each = eta * c.dissimilarity[None, :] + noise
         cost = e[:, None] * each + (local * e * (rho / 2 * eta * (e - 1) + e))[:, None]
         of_steps = each + (local * (rho * eta * (e - 0.5) + 2 * e))[:, None]
-        drift = 2.0 * c.drift_active[None, :] * at.compute_s[:, None]
-        transfers = 2.0 * c.drift_idle[None, :, None] * f.transfer_s
+        # Between a device's jobs it idles, after its last one it no longer counts.
+        extra = 2.0 * (c.drift_active - c.drift_idle)
+        last, of_z, of_end = _last_ends(z, at.end_s)
+        cost += extra * at.compute_s[:, None]
         start = 2.0 / (G * self.quality.mixing * eta) * (c.first_loss - c.lowest_loss)
-        value = start + scale * float((z * (cost + drift)).sum() + (at.x * transfers).sum())
+        value = start + scale * float((z * cost).sum() + 2.0 * c.drift_idle @ last)
         return value, Shared(
-            x=scale * ((cost + drift)[:, :, None] + transfers),
+            x=scale * (cost + 2.0 * c.drift_idle * of_z)[:, :, None] * np.ones_like(at.x),
             steps=scale * (z * of_steps).sum(axis=1),
             batch=-scale * spread * e / B**2 * (z @ c.sample_variance),
-            compute_s=scale * 2.0 * (z @ c.drift_active),
-            end_s=np.zeros(G),
+            compute_s=scale * (z @ extra),
+            end_s=scale * 2.0 * (of_end @ c.drift_idle),
         )
+
+
+def _last_ends(z: FloatArray, end_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """When each device completes its last slot, (I,), and the derivatives in shares and ends, (G, I) each.
+
+    sum_g (tau_g - tau_{g-1}) (1 - prod_{k >= g} (1 - z_k)): the time in which a device still has a slot to come.
+    """
+    G, I = z.shape  # noqa: E741
+    length = np.diff(end_s, prepend=0.0)
+    none_after = np.ones((G + 1, I))
+    for g in range(G - 1, -1, -1):
+        none_after[g] = none_after[g + 1] * (1.0 - z[g])
+    to_come = 1.0 - none_after[:-1]
+    before, of_z = np.zeros(I), np.zeros((G, I))
+    for k in range(G):
+        before = before + length[k]
+        of_z[k] = none_after[k + 1] * before
+        before = before * (1.0 - z[k])
+    return length @ to_come, of_z, to_come - np.concatenate([to_come[1:], np.zeros((1, I))])
 
 
 def _gram_bias(amount: FloatArray, gram: Factors) -> tuple[float, FloatArray]:

@@ -8,8 +8,7 @@ linear: order of slots, duration of computation, batteries.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +24,8 @@ PARTS = ("x", "z", "y", "steps", "batch", "frequency", "length", "energy", "comp
 """Parts of a task's vector, in this order."""
 SPREAD = 0.02
 """Relative size of the seeded noise on the first shares, which breaks ties."""
+FRESHER = 4.0
+"""How much larger the first share of a candidate is than that of one a slot staler: staleness makes work look dear."""
 FULL = 0.9
 """Most that the first shares fill of a device's time."""
 
@@ -224,22 +225,13 @@ def relax(problem: Problem) -> RelaxedProblem:
     return RelaxedProblem(problem, tuple(tasks))
 
 
-def held(relaxed: RelaxedProblem, orders: Sequence[tuple[IntArray, IntArray]]) -> RelaxedProblem:
-    """The same with one candidate a slot: devices and staleness of every task are given, both (G,)."""
-    tasks: list[RelaxedTask] = []
-    for task, (device, stale) in zip(relaxed.tasks, orders, strict=True):
-        first = tasks[-1].last if tasks else 0
-        changes = {"slot": np.arange(task.shape[0]), "device": device, "stale": stale}
-        tasks.append(replace(task, first=first, **changes))
-    return RelaxedProblem(relaxed.problem, tuple(tasks))
-
-
 def first_point(relaxed: RelaxedProblem, seed: int) -> FloatArray:
-    """A fractional start: candidates share every slot almost evenly, as far as devices have time (rule S2)."""
+    """A fractional start: devices share every slot almost evenly, as far as they have time (rule S2)."""
     v = np.zeros(relaxed.size)
     for task in relaxed.tasks:
         rng = generator(seed, "sca.start", task.task.number)
-        task.get(v, "x")[:] = _even_shares(task, 1.0 + SPREAD * rng.uniform(-1, 1, len(task.slot)))
+        noise = 1.0 + SPREAD * rng.uniform(-1, 1, len(task.slot))
+        task.get(v, "x")[:] = _even_shares(task, noise * FRESHER ** -task.stale.astype(np.float64))
         z = task.shares(v).sum(axis=2)
         for part, (low, high) in (("steps", task.log_steps), ("batch", task.log_batch)):
             task.get(v, part)[:] = (low + high) / 2
@@ -280,7 +272,7 @@ def _relax_task(problem: Problem, task: TaskProblem, first: int) -> RelaxedTask:
 
 
 def _even_shares(task: RelaxedTask, noise: FloatArray) -> FloatArray:
-    """Even shares with `noise`, mixed with fresh ones so that no device is filled to more than FULL."""
+    """Shares in proportion to `noise`, mixed with fresh ones so that no device is filled to more than FULL."""
     even = noise / np.bincount(task.slot, noise)[task.slot]
     fresh = np.where(task.stale == 0, noise, 0.0)
     total = np.bincount(task.slot, fresh)

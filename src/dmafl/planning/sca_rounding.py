@@ -9,19 +9,21 @@ import numpy as np
 
 from dmafl.planning.choice import Choice, cost_of, device_J, times_of
 from dmafl.planning.problem import Problem
-from dmafl.planning.sca_descent import Descent, Penalties
-from dmafl.planning.sca_relaxed import RelaxedProblem, RelaxedTask, held
+from dmafl.planning.resources import solve_resources
+from dmafl.planning.sca_relaxed import RelaxedProblem, RelaxedTask
 from dmafl.randomness import FloatArray, generator
 from dmafl.world.mobility import IntArray
 
-DRAWS = 8
-"""Random roundings beside the one by the largest shares."""
-POLISHED = 2
+DRAWS = 4
+"""Random roundings of every point beside the one by the largest shares."""
+POLISHED = 4
 """Roundings whose resources are polished."""
-POLISH_ITERATIONS = 60
-POLISH_TOLERANCE = 1e-6
-FEASIBLE = 1e-9
-"""Relative violation that rounding errors may leave."""
+REPAIRS = 6
+"""More roundings, each relieving devices or tasks that broke a limit in the last one, if none was feasible."""
+RELIEF = 0.3
+"""Factor on the shares of a device whose battery would not last."""
+FEASIBLE = 1e-7
+"""Relative violation that the polish may leave."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,36 +39,70 @@ Order = tuple[IntArray, IntArray]
 """Device and staleness of every slot of a task."""
 
 
-def rounded(relaxed: RelaxedProblem, v: FloatArray, prices: Sequence[float], seed: int) -> Rounded:
-    """The best of several roundings, resources polished."""
+def rounded(relaxed: RelaxedProblem, points: Sequence[FloatArray], seed: int) -> Rounded:
+    """The best of several roundings with polished resources; `points` are those after every stage.
+
+    Where no rounding is feasible, devices whose battery would not last and slow transfers get less to do.
+    """
     rng = generator(seed, "sca.rounding")
+    best = min((polish(relaxed.problem, one) for one in _promising(relaxed, points, rng)), key=_rank)
+    shares = [task.shares(points[-1]) for task in relaxed.tasks]
+    at = best
+    for _ in range(REPAIRS):
+        if best.violation == 0.0:
+            break
+        shares = _relieved(relaxed, shares, at.choices)
+        at = polish(relaxed.problem, _choices(relaxed, _orders(relaxed, shares, None), points[-1]))
+        best = min(best, at, key=_rank)
+    return best
+
+
+def polish(problem: Problem, choices: Sequence[Choice]) -> Rounded:
+    """The best steps, batches and frequencies for a given schedule."""
+    return _measured(problem, solve_resources(problem, choices).choices)
+
+
+def _promising(
+    relaxed: RelaxedProblem, points: Sequence[FloatArray], rng: np.random.Generator
+) -> list[tuple[Choice, ...]]:
+    """The last point by its largest shares, and the best of all points, judged with resources as they are."""
     tried: list[tuple[Order, ...]] = []
-    for draw in range(DRAWS + 1):
-        orders = tuple(_order(task, task.shares(v), rng if draw else None) for task in relaxed.tasks)
-        if not any(_same(orders, other) for other in tried):
-            tried.append(orders)
-    measured = [_measured(relaxed.problem, _choices(relaxed, orders, v)) for orders in tried]
-    ranked = sorted(range(len(tried)), key=lambda k: _rank(measured[k]))
-    polished = [polish(relaxed, tried[k], v, prices) for k in ranked[:POLISHED]]
-    return min(polished, key=_rank)
+    choices = []
+    for v in reversed(points):
+        shares = [task.shares(v) for task in relaxed.tasks]
+        for draw in range(DRAWS + 1):
+            orders = _orders(relaxed, shares, rng if draw else None)
+            if not any(_same(orders, other) for other in tried):
+                tried.append(orders)
+                choices.append(_choices(relaxed, orders, v))
+    others = sorted(choices[1:], key=lambda one: _rank(_measured(relaxed.problem, one)))
+    return [choices[0], *others[: POLISHED - 1]]
 
 
-def polish(
-    relaxed: RelaxedProblem, orders: Sequence[Order], v: FloatArray, prices: Sequence[float]
-) -> Rounded:
-    """The best resources found for a given schedule: the same iterations with the shares held."""
-    fixed = held(relaxed, orders)
-    start = np.zeros(fixed.size)
-    for own, task in zip(fixed.tasks, relaxed.tasks, strict=True):
-        own.get(start, "x")[:] = 1.0
-        for part in ("steps", "batch", "frequency"):
-            own.get(start, part)[:] = task.get(v, part)
-        low, high = np.log(task.task.lowest_Hz)[own.device], np.log(task.task.highest_Hz)[own.device]
-        own.get(start, "frequency")[:] = np.clip(own.get(start, "frequency"), low, high)
-    dear = tuple(10.0 * rho for rho in prices)
-    descent = Descent(fixed, fixed.settled(start), Penalties(0.0, dear))
-    descent.run(POLISH_ITERATIONS, POLISH_TOLERANCE)
-    return _measured(relaxed.problem, _choices(fixed, orders, fixed.settled(descent.v)))
+def _orders(
+    relaxed: RelaxedProblem, shares: Sequence[FloatArray], rng: np.random.Generator | None
+) -> tuple[Order, ...]:
+    return tuple(_order(task, x, rng) for task, x in zip(relaxed.tasks, shares, strict=True))
+
+
+def _relieved(
+    relaxed: RelaxedProblem, shares: Sequence[FloatArray], choices: Sequence[Choice]
+) -> list[FloatArray]:
+    """Smaller shares for devices that spend too much, and for slow transfers in tasks that end too late."""
+    problem = relaxed.problem
+    spent = np.zeros(problem.devices)
+    for task, choice in zip(problem.tasks, choices, strict=True):
+        spent += device_J(problem, task, choice)
+    tired = spent > problem.world.devices.battery_J
+    out = []
+    for own, x, choice in zip(relaxed.tasks, shares, choices, strict=True):
+        changed = np.where(tired[None, :, None], x * RELIEF, x + 1e-6)
+        window = own.task.window_s[choice.device]
+        if (times_of(own.task, choice).end_s > window * (1 + FEASIBLE)).any():
+            usual = float(np.median(own.transfer_s[np.isfinite(own.transfer_s)]))
+            changed = (changed + 1e-3) * np.exp(-np.minimum(own.transfer_s / usual, 50.0))
+        out.append(np.asarray(changed))
+    return out
 
 
 def _order(task: RelaxedTask, x: FloatArray, rng: np.random.Generator | None) -> Order:

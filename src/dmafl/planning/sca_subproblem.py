@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import bmat, block_diag, csc_matrix, csr_matrix, diags, eye, vstack
+from scipy.sparse import block_diag, bmat, csc_matrix, csr_matrix, diags, eye, vstack
 
 from dmafl.planning.sca_relaxed import RelaxedProblem, RelaxedTask
 from dmafl.planning.sca_surrogates import LOGARITHMS, TRUST, Coupling, ObjectiveSurrogate
@@ -114,18 +114,22 @@ class Subproblem:
         m = [len(c.value) for c in families]
         curved = [np.unique(c.group) for c in families]
         slacks, cones_count = sum(m), sum(map(len, curved))
-        lin = self.linear
-        equal, below = _padded(lin.equal, slacks + cones_count), _padded(lin.below, slacks + cones_count)
+        lin, bent = self.linear, self.objective.curvature
+        extra = slacks + cones_count
+        equal, below = _padded(lin.equal, extra), _padded(lin.below, extra)
         trust = csr_matrix(
             (np.ones(len(lin.trusted)), (np.arange(len(lin.trusted)), lin.trusted)),
-            shape=(len(lin.trusted), n + slacks + cones_count),
+            shape=(len(lin.trusted), n + extra),
         )
         rows, cones_rows, cone_to, sizes = self._coupling_rows(m, curved, slacks, cones_count)
         positive = csr_matrix(
             (-np.ones(slacks), (np.arange(slacks), n + np.arange(slacks))), shape=(slacks, equal.shape[1])
         )
         flat = vstack([below, trust, -trust, positive, *(row for row, _ in rows)])
-        A = vstack([equal, flat, *cones_rows]).tocsc()
+        along = len(bent.strength)  # variables for the directions of large curvature come last
+        A = vstack([equal, flat, *cones_rows])
+        if along:
+            A = bmat([[_padded(bent.directions, extra), -eye(along)], [A, None]])
         flat_to = np.concatenate(
             [
                 np.maximum(lin.below_to - lin.below @ self.at, 0.0),
@@ -134,12 +138,12 @@ class Subproblem:
                 *(to for _, to in rows),
             ]
         )
-        b = np.concatenate([lin.equal_to - lin.equal @ self.at, flat_to, cone_to])
-        cones = [clarabel.ZeroConeT(len(lin.equal_to)), clarabel.NonnegativeConeT(len(flat_to))]
+        b = np.concatenate([np.zeros(along), lin.equal_to - lin.equal @ self.at, flat_to, cone_to])
+        cones = [clarabel.ZeroConeT(along + len(lin.equal_to)), clarabel.NonnegativeConeT(len(flat_to))]
         cones += [clarabel.SecondOrderConeT(int(size)) for size in sizes]
-        quadratic = scale * self.objective.curvature
-        P = diags(np.concatenate([quadratic, np.zeros(slacks + cones_count)])).tocsc()
-        q = np.concatenate([scale * self.slope, scale * np.repeat(self.prices, m), np.zeros(cones_count)])
+        P = diags(scale * np.concatenate([bent.diagonal, np.zeros(extra), bent.strength])).tocsc()
+        nothing = np.zeros(cones_count + along)
+        q = np.concatenate([scale * self.slope, scale * np.repeat(self.prices, m), nothing])
         return P, q, csc_matrix(A), b, cones
 
     def _coupling_rows(
@@ -168,8 +172,9 @@ class Subproblem:
         """Stationarity and complementarity at v_m itself, where d = 0 and the proximal terms vanish."""
         curved = sum(len(np.unique(c.group)) * 2 + len(c.group) for c in self.couplings)
         flat = len(b) - curved
-        n, equal = len(self.at), len(self.linear.equal_to)
-        off = scale * self.slope + (A[:flat].T @ z[:flat])[:n]
+        along = len(self.objective.curvature.strength)
+        n, equal = len(self.at), along + len(self.linear.equal_to)
+        off = scale * self.slope + (A[along:flat].T @ z[along:flat])[:n]
         broken = np.concatenate([c.violation() for c in self.couplings])
         room = b[equal:flat].copy()
         at = len(room) - len(broken)

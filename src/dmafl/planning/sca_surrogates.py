@@ -8,7 +8,7 @@ that make it curved, scaled by their curvature (rows R), instead of L |v - v_m|^
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import coo_matrix, csr_matrix
@@ -26,9 +26,11 @@ _EXPM1 = (np.exp(TRUST) - 1.0) / TRUST
 MARGIN = 1e-6
 """Share of windows and batteries that is kept free, for what the conic solver leaves open."""
 LOGARITHMS = ("steps", "batch", "frequency", "length", "energy")
-BILINEAR = ("compute", "end")
-"""Parts in which the objective is linear while the others stay."""
 _POWER_ITERATIONS = 4
+_DIRECTIONS = 3
+"""Directions of a block in which the objective may bend more than elsewhere."""
+LEAST_CURVATURE = 0.05
+"""Curvature of a block that is always assumed, in slopes per unit."""
 _SMALL = 1e-4
 """Step of the differences of gradients that measure curvature."""
 SAFETY = 1.5
@@ -76,77 +78,131 @@ def violation(relaxed: RelaxedProblem, v: FloatArray) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class ObjectiveSurrogate:
-    """O(v_m) + grad O d + d' diag(curvature) d / 2, where the curvature contains lambda."""
+class Curvature:
+    """Of the objective near a point, from above: d' (diag(diagonal) + U' diag(strength) U) d."""
 
-    value: float
-    gradient: FloatArray
-    curvature: FloatArray
+    diagonal: FloatArray
+    directions: csr_matrix
+    """U: unit vectors in which the objective bends more than elsewhere, (k, n)."""
+    strength: FloatArray
+    """How much more, (k,)."""
+    most: float = 1.0
+    """The largest lambda that can be needed."""
 
-    def above(self, d: FloatArray) -> float:
-        """The surrogate."""
-        return self.value + float(self.gradient @ d) + 0.5 * float(self.curvature @ d**2)
+    def __call__(self, d: FloatArray) -> float:
+        """The quadratic form."""
+        return float(self.diagonal @ d**2 + self.strength @ (self.directions @ d) ** 2)
+
+    def weighted(self, weight: FloatArray) -> Curvature:
+        """With a weight lambda of every variable, the same for all of one direction."""
+        strength = self.strength * (abs(self.directions) @ weight) / _lengths(self.directions)
+        return Curvature(self.diagonal * weight, self.directions, strength)
 
 
 @dataclass(frozen=True, eq=False)
-class Curvature:
-    """Of the objective near a point: a diagonal by blocks of variables, and the largest lambda that can be needed."""
+class ObjectiveSurrogate:
+    """O(v_m) + grad O d + curvature(d) / 2, where the curvature contains lambda."""
 
-    diagonal: FloatArray
-    most: float
+    value: float
+    gradient: FloatArray
+    curvature: Curvature
+
+    def above(self, d: FloatArray) -> float:
+        """The surrogate."""
+        return self.value + float(self.gradient @ d) + 0.5 * self.curvature(d)
 
 
 def curvature(relaxed: RelaxedProblem, v: FloatArray, seed: int = 0) -> Curvature:
-    """Blocks: shares, steps, batch, computing times, end, each of one task; energy, which is exp, by itself.
+    """Blocks: shares, steps, batch, computing times, the last end, each of one task; energy, which is exp, by itself.
 
-    The largest eigenvalue of each block is found by power iteration on differences of gradients, as is that of the
-    whole Hessian seen in units of these: `most`. A block has at least what makes a step of one unit cost its slope.
+    The largest eigenvalues of a block are found by subspace iteration on differences of gradients; the smallest of
+    them stands for all that are not known. A block has at least what makes a step of one unit cost its slope (of all
+    its length, for the end). `most` is the largest eigenvalue of what is left of the Hessian, in units of these.
     """
     rng = generator(seed, "sca.curvature")
     _, slope = relaxed.objective(v)
-    diagonal = np.zeros(relaxed.size)
-    most = 1.0
+    diagonal, most = np.zeros(relaxed.size), 1.0
+    entries, strengths = [], []
     for task in relaxed.tasks:
-        blocks = {name: task.at[name] for name in ("x", "steps", "batch", "compute", "end")}
-        for name, place in blocks.items():
-            size = float(np.abs(slope[place]).max(initial=0.0))
-            if name == "x":
-                size = 0.1 * float(np.ptp(slope[place]))
-            found = 0.0 if name in BILINEAR else _eigenvalue(relaxed, task, v, place, np.ones(1), rng)
-            diagonal[place] = max(found, size, 1e-12)
+        for name in ("x", "steps", "batch"):
+            place = task.at[name]
+            size = float(np.ptp(slope[place]) if name == "x" else np.abs(slope[place]).max())
+            values, vectors = _eigenvalues(relaxed, task, v, place, rng)
+            rest = max(float(np.abs(values).min()), LEAST_CURVATURE * size, 1e-12)
+            diagonal[place] = rest
+            for value, vector in zip(values, vectors.T, strict=True):
+                if value > rest:
+                    row = np.full(len(vector), len(strengths))
+                    entries.append((row, np.arange(place.start, place.stop), vector))
+                    strengths.append(value - rest)
+        # The objective is linear in times while the rest stays, and sees few ends, most often only the last.
+        diagonal[task.at["compute"]] = max(float(np.abs(task.get(slope, "compute")).max()), 1e-12)
+        diagonal[task.at["end"]] = np.abs(task.get(slope, "end")) / np.maximum(task.get(v, "end"), 1.0)
         diagonal[task.at["energy"]] = _EXP * np.maximum(slope[task.at["energy"]], 1e-12)
-        whole = slice(task.first, task.last)
-        scale = np.where(diagonal[whole] > 0, 1.0 / np.sqrt(np.maximum(diagonal[whole], 1e-300)), 0.0)
-        most = max(most, SAFETY * _eigenvalue(relaxed, task, v, whole, scale, rng))
-    return Curvature(diagonal, most)
+    none = np.zeros(0)
+    found = Curvature(
+        diagonal,
+        _matrix(entries or [(none.astype(int), none.astype(int), none)], (len(strengths), relaxed.size)),
+        np.asarray(strengths),
+    )
+    for task in relaxed.tasks:
+        most = max(most, SAFETY * _left(relaxed, task, v, found, rng))
+    return replace(found, most=most)
 
 
-def _eigenvalue(
-    relaxed: RelaxedProblem,
-    task: RelaxedTask,
-    v: FloatArray,
-    place: slice,
-    scale: FloatArray,
-    rng: np.random.Generator,
-) -> float:
-    """Largest |eigenvalue| of scale H scale for the Hessian H of the variables at `place`, along the cover rows."""
-    along = _Along(task, place)
-    direction = along(rng.normal(size=place.stop - place.start))
-    found = 0.0
+def _hessian(relaxed: RelaxedProblem, task: RelaxedTask, v: FloatArray, direction: FloatArray) -> FloatArray:
+    """The task's Hessian times a direction."""
     up, down = np.zeros(relaxed.size), np.zeros(relaxed.size)
+    step = _SMALL / max(float(np.abs(direction).max()), 1e-300)
+    task.objective(v + step * direction, up)
+    task.objective(v - step * direction, down)
+    return np.asarray((up - down) / (2.0 * step))
+
+
+def _eigenvalues(
+    relaxed: RelaxedProblem, task: RelaxedTask, v: FloatArray, place: slice, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues of largest size of the Hessian of the variables at `place` along the cover rows, and vectors."""
+    along = _Along(task, place)
+    size = place.stop - place.start
+    count = min(_DIRECTIONS, size)
+    basis = np.stack([along(rng.normal(size=size)) for _ in range(count)], axis=1)
+    image = basis
     for _ in range(_POWER_ITERATIONS):
-        length = float(np.linalg.norm(direction))
-        if length == 0.0:
-            return 0.0
-        direction = direction / length
+        basis = np.linalg.qr(image)[0]
+        image = np.zeros_like(basis)
+        for k in range(count):
+            direction = np.zeros(relaxed.size)
+            direction[place] = along(basis[:, k])
+            image[:, k] = along(_hessian(relaxed, task, v, direction)[place])
+    small = basis.T @ image
+    values, rotation = np.linalg.eigh((small + small.T) / 2)
+    return values, basis @ rotation
+
+
+def _left(
+    relaxed: RelaxedProblem, task: RelaxedTask, v: FloatArray, found: Curvature, rng: np.random.Generator
+) -> float:
+    """Largest |eigenvalue| of the Hessian less the directions found, in units of the diagonal found."""
+    whole = slice(task.first, task.last)
+    known = found.diagonal[whole] > 0
+    scale = np.where(known, 1.0 / np.sqrt(np.where(known, found.diagonal[whole], 1.0)), 0.0)
+    along = _Along(task, whole)
+    direction = along(rng.normal(size=len(scale)) * known)
+    largest = 0.0
+    for _ in range(_POWER_ITERATIONS):
         moved = np.zeros(relaxed.size)
-        moved[place] = scale * direction
-        step = _SMALL / max(1.0, float(np.abs(moved).max()))
-        task.objective(v + step * moved, up)
-        task.objective(v - step * moved, down)
-        direction = along(scale * (up - down)[place] / (2.0 * step))
-        found = float(np.linalg.norm(direction))
-    return found
+        moved[whole] = along(scale * direction / max(float(np.linalg.norm(direction)), 1e-300))
+        bent = _hessian(relaxed, task, v, moved)
+        bent -= found.directions.T @ (found.strength * (found.directions @ moved))
+        direction = scale * along(bent[whole])
+        largest = float(np.linalg.norm(direction))
+    return largest
+
+
+def _lengths(directions: csr_matrix) -> FloatArray:
+    """Sum of absolute entries of each direction."""
+    return np.maximum(np.asarray(abs(directions).sum(axis=1)).ravel(), 1e-300)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dmafl.planning.auto import Budget, Found
+from dmafl.planning.found import Budget, Found
 from dmafl.planning.objective import worth_of
 from dmafl.planning.partial import orders_for, resources_for
 from dmafl.planning.problem import Knowledge, Problem, make_problem

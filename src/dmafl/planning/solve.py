@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dmafl.errors import bad_input
-from dmafl.planning.auto import Budget, Found, Watch, auto, found_of
+from dmafl.planning.auto import auto
 from dmafl.planning.choice import Choice
 from dmafl.planning.exhaustive import exhaustive
+from dmafl.planning.found import Budget, Found, Watch, found_of
 from dmafl.planning.integers import whole
 from dmafl.planning.objective import worth_of
 from dmafl.planning.problem import Problem

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -134,6 +134,24 @@ class Stacked:
         return [
             jobs.with_(**{name: part[j] for name, part in parts.items()}) for j, jobs in enumerate(self.jobs)
         ]
+
+    def refreshed(self, point: Point) -> Stacked:
+        """The same with the samples that devices have at the times of `point`."""
+        ends = self.ends_s(point)
+        begun = ends - point.compute_s - self.upload_s
+        world, number = self.problem.world, self.number
+        share = world.stream_share(self.device, number, self.version, begun, np.zeros(len(self)))
+        samples = world.samples(number, share).astype(np.float64)
+        if (samples == self.samples).all():
+            return self
+        parts = self.per_task(samples)
+        jobs = tuple(own.with_(samples=part) for own, part in zip(self.jobs, parts, strict=True))
+        return replace(self, samples=samples, jobs=jobs)
+
+    @cached_property
+    def number(self) -> IntArray:
+        """Number of each job's task in the world."""
+        return np.asarray([task.number for task in self.problem.tasks])[self.task]
 
     def choices_at(self, point: Point) -> tuple[Choice, ...]:
         """The schedule with the work of `point`, kept within its ranges."""

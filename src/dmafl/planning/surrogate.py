@@ -111,7 +111,7 @@ def _calibrated(quality: Calibrated, weight: float, jobs: TaskJobs, strength: fl
     A_q = -a / jobs.batch**2
     ratio = float(a @ (e * (1.0 / jobs.batch - 1.0 / jobs.samples))) / S
     gram = weight * _gram_slopes(quality, jobs)
-    biases = gram + weight * _label_slopes(quality, jobs)
+    biases = gram + weight * th.label_bias * quality.label_slopes(jobs)
     relative = np.abs(biases * e)
     extra_curvature = strength * (relative + 0.3 * relative.mean()) / e**2
     window = weight * th.window * 4.0 / len(jobs)
@@ -220,6 +220,39 @@ def _others(jobs: TaskJobs, c: Constants) -> FloatArray:
     return drift_while_under_way(jobs, c) - own
 
 
+def pull_of_others(task: TaskProblem, jobs: TaskJobs) -> FloatArray:
+    """Slopes, with respect to each T^C, of what `smooth_value` leaves out, (G,); every slot as early as can be."""
+    quality = task.quality
+    if isinstance(quality, Sharp):
+        weight = task.weight * 4.0 * jobs.mix / float(np.sum(jobs.mix * jobs.rate * jobs.steps))
+    elif isinstance(quality, Calibrated):
+        weight = np.full(len(jobs), task.weight * 4.0 * quality.calibration.weights.window / len(jobs))
+    else:
+        return np.zeros(len(jobs))
+    c = quality.constants
+    extra = (c.drift_active_size - c.drift_idle_size)[jobs.device]
+    if not (bool((jobs.staleness > 0).any()) and bool(extra.any()) and bool(weight.any())):
+        return np.zeros(len(jobs))
+    begin, done = jobs.start_s + jobs.download_s, jobs.end_s - jobs.upload_s
+    of_end = weight * _inside(begin, done, extra, jobs.end_s)
+    of_start = -weight * _inside(begin, done, extra, jobs.start_s)
+    of_done = extra * (_inside(jobs.start_s, jobs.end_s, weight, done) - weight)
+    of_begin = -extra * (_inside(jobs.start_s, jobs.end_s, weight, begin) - weight)
+    of_tau = of_end + of_start + of_done + of_begin
+    length = jobs.end_s - jobs.start_s
+    return np.asarray(pulled_to_lengths(jobs.version, length, of_tau) - of_start - of_begin)
+
+
+def _inside(low: FloatArray, high: FloatArray, weight: FloatArray, at: FloatArray) -> FloatArray:
+    """Total weight of the intervals that contain each of `at`."""
+    total = np.zeros(len(at))
+    for edges, sign in ((low, 1.0), (high, -1.0)):
+        order = np.argsort(edges, kind="stable")
+        passed = np.concatenate([[0.0], np.cumsum(weight[order])])
+        total += sign * passed[np.searchsorted(edges[order], at)]
+    return total
+
+
 def smooth_value(task: TaskProblem, jobs: TaskJobs) -> float:
     """c_1 gamma Quality, but for how much more others' data drift during a job since they compute.
 
@@ -235,7 +268,7 @@ def smooth_value(task: TaskProblem, jobs: TaskJobs) -> float:
         th = quality.calibration.weights
         seen = predict(features(jobs, quality.constants), quality.calibration).value
         others = 4.0 * th.window * float(_others(jobs, quality.constants).mean()) if th.window > 0 else 0.0
-        return task.weight * (seen - others + th.label_bias * _label_bias(quality, jobs))
+        return task.weight * (seen - others + th.label_bias * quality.label_bias(jobs))
     return task.weight * quality.value(jobs)
 
 
@@ -245,15 +278,6 @@ def _gram_slopes(quality: Calibrated, jobs: TaskJobs) -> FloatArray:
         return np.zeros(len(jobs))
     of_amount = gram_bias_gradient(jobs.device, amount(jobs), quality.gram)
     return np.asarray(th.gram_bias * of_amount * jobs.mix / (2.0 * np.sqrt(jobs.steps)))
-
-
-def _label_bias(quality: Calibrated, jobs: TaskJobs) -> float:
-    return quality.label_bias(jobs)
-
-
-def _label_slopes(quality: Calibrated, jobs: TaskJobs) -> FloatArray:
-    """Derivatives of the label bias, times its weight."""
-    return quality.calibration.weights.label_bias * quality.label_slopes(jobs)
 
 
 def _bend(

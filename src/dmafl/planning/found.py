@@ -1,0 +1,76 @@
+"""What solvers find, how much time they have, and whoever watches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dmafl.planning.choice import Choice, cost_of, device_J, times_of
+from dmafl.planning.problem import Problem
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a watcher is told: how long, how good, how far from the limits, and what is known below."""
+
+    seconds: float
+    stage: str
+    objective: float
+    violation: float
+
+
+Watch = Callable[[Progress], None]
+
+
+@dataclass
+class Budget:
+    """Time, and whoever watches it pass."""
+
+    seconds: float
+    watch: Watch = lambda progress: None
+    begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def used(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.begun
+
+    @property
+    def left(self) -> float:
+        """Seconds that remain."""
+        return self.seconds - self.used
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Whole choices for all tasks, and what they cost."""
+
+    choices: list[Choice]
+    objective: float
+    violation: float
+    """The largest relative overrun of a window or battery."""
+
+
+def found_of(problem: Problem, choices: list[Choice]) -> Found:
+    """What these choices cost, and by how much they miss limits."""
+    pairs = list(zip(problem.tasks, choices, strict=True))
+    objective = sum(cost_of(problem, task, choice).total for task, choice in pairs)
+    used = sum(device_J(problem, task, choice) for task, choice in pairs)
+    violation = float(np.max(np.asarray(used) / problem.world.devices.battery_J)) - 1.0
+    for task, choice in pairs:
+        late = times_of(task, choice).end_s / task.window_s[choice.device] - 1.0
+        violation = max(violation, float(late.max()))
+    return Found(choices, objective, max(violation, 0.0))
+
+
+def better(a: Found, b: Found) -> Found:
+    """The one that keeps the limits, or breaks them less, or costs less."""
+    return min(a, b, key=order)
+
+
+def order(one: Found) -> tuple[float, float]:
+    """Those that keep the limits first, then by cost."""
+    return max(one.violation - 1e-9, 0.0), one.objective

@@ -1,0 +1,111 @@
+"""`replan`: what has happened stays, the rest is planned anew, starting from the plan there was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dmafl.errors import ShownAsIs, bad_input
+from dmafl.planning.choice import Choice
+from dmafl.planning.problem import Knowledge, Past, Problem, make_problem
+from dmafl.planning.solve import TIME_LIMIT_S, solve
+from dmafl.plans.plan import Plan
+from dmafl.schedule.jobs import Schedule
+from dmafl.schedule.timeline import replay
+from dmafl.world.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A moment of a run: the time, and the jobs done or under way, which stay as they are."""
+
+    now_s: float
+    jobs: Schedule
+    """The first slots of every task, without gaps."""
+
+    def pasts(self, world: World) -> list[Past]:
+        """What has happened of every task."""
+        timeline = replay(world, self.jobs)
+        found = []
+        for j, name in enumerate(world.task_names):
+            own = np.flatnonzero(self.jobs.task == j)
+            own = own[np.argsort(self.jobs.slot[own], kind="stable")]
+            part = self.jobs.take(own)
+            if not np.array_equal(part.slot, np.arange(len(own))):
+                raise bad_input(
+                    f"state: jobs of task {name}",
+                    "must complete slots 0, 1, 2, ... without gaps",
+                    ShownAsIs(str(part.slot[:10].tolist())),
+                    "Give all jobs that are done or under way.",
+                )
+            found.append(
+                Past(
+                    part.device,
+                    part.version,
+                    part.steps,
+                    part.batch,
+                    part.frequency_Hz,
+                    part.start_s,
+                    np.maximum.accumulate(timeline.end_s[own]) if len(own) else timeline.end_s[own],
+                    self.now_s,
+                )
+            )
+        return found
+
+
+def state_of(schedule: Schedule, world: World, now_s: float) -> State:
+    """The state of a world in which `schedule` was carried out until `now_s`: what was begun by then stays."""
+    begun = schedule.start_s <= now_s
+    kept = np.zeros(len(schedule), dtype=bool)
+    for j in range(world.task_count):
+        own = np.flatnonzero(schedule.task == j)
+        own = own[np.argsort(schedule.slot[own], kind="stable")]
+        started = begun[own]
+        count = len(own) if started.all() else int(np.argmin(started))
+        kept[own[:count]] = True
+    return State(now_s, schedule.take(kept))
+
+
+def replan(
+    plan: Plan,
+    state: State,
+    knowledge: Mapping[str, Knowledge],
+    *,
+    quality: str = "calibrated",
+    dissimilarity: str = "gram",
+    time_limit_s: float = TIME_LIMIT_S,
+    seed: int = 0,
+) -> Plan:
+    """The rest of `plan` planned anew from `state`; never worse than going on with it, as `knowledge` sees it."""
+    problem = make_problem(plan.world, knowledge, quality=quality, dissimilarity=dissimilarity)
+    revised = with_past(problem, state)
+    return solve(revised, time_limit_s=time_limit_s, seed=seed, starts=[choices_of(revised, plan.schedule)])
+
+
+def with_past(problem: Problem, state: State) -> Problem:
+    """The problem of what is left."""
+    pasts = state.pasts(problem.world.as_planned())
+    tasks = tuple(
+        replace(task, past=past if len(past) else None)
+        for task, past in zip(problem.tasks, pasts, strict=True)
+    )
+    return replace(problem, tasks=tasks)
+
+
+def choices_of(problem: Problem, schedule: Schedule) -> Sequence[Choice]:
+    """The choices that make `schedule`, after what has happened."""
+    found = []
+    for task in problem.tasks:
+        own = schedule.take(schedule.task == task.number)
+        own = own.take(np.argsort(own.slot, kind="stable"))
+        choice = Choice(own.device, own.version, own.steps, own.batch, own.frequency_Hz)
+        found.append(_sound(choice.after(task.past), problem.devices, task.first_free))
+    return found
+
+
+def _sound(choice: Choice, devices: int, first: int) -> Choice:
+    from dmafl.planning.assignment import valid_versions
+
+    return valid_versions(choice, devices, first)

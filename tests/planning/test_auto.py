@@ -1,0 +1,123 @@
+"""`auto`, `exhaustive`, bounds and revisions on small problems."""
+
+import numpy as np
+import pytest
+
+from dmafl.errors import BadInput
+from dmafl.planning.auto import auto
+from dmafl.planning.found import Budget
+from dmafl.planning.lower_bound import lower_bound
+from dmafl.planning.problem import make_problem
+from dmafl.planning.revise import replan, state_of
+from dmafl.planning.solve import solve
+from dmafl.planning.synthetic import synthetic_knowledge, synthetic_problem, synthetic_world
+from dmafl.planning.troubles import Infeasible
+
+KINDS = [("calibrated", "gram"), ("sharp", "diagonal")]
+
+
+@pytest.mark.parametrize(("quality", "dissimilarity"), KINDS)
+def test_auto_is_as_good_as_all_schedules(quality: str, dissimilarity: str) -> None:
+    problem = synthetic_problem(2, 1, 3, 7, quality=quality, dissimilarity=dissimilarity)
+    best = solve(problem, solver="exhaustive")
+    found = solve(problem, time_limit_s=5)
+    assert best.executable and found.executable
+    assert best.objective is not None and found.objective is not None
+    assert found.objective <= best.objective * 1.005
+    bound = lower_bound(problem)
+    assert bound is not None and bound <= best.objective
+
+
+@pytest.mark.parametrize(
+    ("quality", "dissimilarity"), [*KINDS, ("calibrated", "diagonal"), ("printed", "diagonal")]
+)
+def test_plans_are_executable_whole_and_above_the_bound(quality: str, dissimilarity: str) -> None:
+    problem = synthetic_problem(5, 2, 8, 3, quality=quality, dissimilarity=dissimilarity)
+    plan = solve(problem, time_limit_s=4)
+    assert plan.executable
+    assert (plan.schedule.steps == np.round(plan.schedule.steps)).all()
+    assert (plan.schedule.batch == np.round(plan.schedule.batch)).all()
+    bound = lower_bound(problem)
+    assert plan.objective is not None
+    assert bound is None or bound <= plan.objective
+    total = sum(terms["quality"] for terms in plan.terms.values())
+    assert np.isfinite(total)
+
+
+def test_the_same_seed_gives_the_same_plan() -> None:
+    """Without a time limit that cuts it short."""
+    problem = synthetic_problem(3, 1, 5, 2)
+    first, second = (auto(problem, Budget(60.0), seed=1) for _ in range(2))
+    for a, b in zip(first.choices, second.choices, strict=True):
+        for name in ("device", "version", "steps", "batch", "frequency_Hz"):
+            np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+
+
+def test_a_revised_plan_keeps_what_has_happened_and_is_no_worse() -> None:
+    world = synthetic_world(5, 2, 10, 4)
+    knowledge = synthetic_knowledge(world, 4)
+    plan = solve(make_problem(world, knowledge), time_limit_s=4)
+    now_s = float(np.median(plan.timeline.end_s))
+    state = state_of(plan.schedule, world, now_s)
+    assert 0 < len(state.jobs) < len(plan.schedule)
+    revised = replan(plan, state, knowledge, time_limit_s=4)
+    assert revised.executable
+    assert plan.objective is not None and revised.objective is not None
+    assert revised.objective <= plan.objective * (1 + 1e-9)
+    for j in range(2):
+        before = state.jobs.take(state.jobs.task == j)
+        after = revised.schedule.take(revised.schedule.task == j)
+        for name in ("device", "version", "slot", "steps", "batch", "frequency_Hz", "start_s"):
+            kept = getattr(after, name)[: len(before)]
+            np.testing.assert_allclose(kept, getattr(before, name)[np.argsort(before.slot)], err_msg=name)
+        assert (after.start_s[len(before) :] >= now_s - 1e-9).all()
+
+
+def test_a_participation_floor_is_kept() -> None:
+    world = synthetic_world(4, 1, 16, 1)
+    knowledge = synthetic_knowledge(world, 1)
+    plan = solve(make_problem(world, knowledge, participation=1.0), time_limit_s=4)
+    assert np.bincount(plan.schedule.device, minlength=4).min() >= 4
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "remedy"),
+    [
+        ({"window_s": 0.05}, "tasks.task_0.window_s", "Raise window_s to"),
+        ({"steps_min": 40, "batch_min": 64}, "fleet.battery_J", "Raise battery_J"),
+    ],
+)
+def test_what_cannot_be_is_named_with_what_would_help(
+    settings: dict[str, object], name: str, remedy: str
+) -> None:
+    world = synthetic_world(3, 1, 6, 0, **settings)
+    if name == "fleet.battery_J":
+        fleet = world.scenario.fleet.model_copy(
+            update={"battery_J": type(world.scenario.fleet.battery_J)("constant", (1e-3,))}
+        )
+        from dmafl.world.world import World
+
+        world = World.resolve(world.scenario.model_copy(update={"fleet": fleet}))
+    with pytest.raises(Infeasible) as caught:
+        solve(make_problem(world, synthetic_knowledge(world, 0)), time_limit_s=2)
+    assert caught.value.problems[0].name == name
+    assert remedy in caught.value.problems[0].remedy
+
+
+def test_the_remedy_for_a_window_is_enough() -> None:
+    world = synthetic_world(3, 1, 6, 0, window_s=0.05)
+    with pytest.raises(Infeasible) as caught:
+        solve(make_problem(world, synthetic_knowledge(world, 0)), time_limit_s=2)
+    needed = float(caught.value.problems[0].remedy.split("Raise window_s to ")[1].split(" s")[0])
+    wider = synthetic_world(3, 1, 6, 0, window_s=needed)
+    assert solve(make_problem(wider, synthetic_knowledge(wider, 0)), time_limit_s=2).executable
+
+
+def test_unknown_solvers_and_qualities_are_refused() -> None:
+    problem = synthetic_problem(3, 1, 4, 0)
+    with pytest.raises(BadInput, match="must be one of auto"):
+        solve(problem, solver="magic")
+    with pytest.raises(BadInput, match="must be one of calibrated"):
+        synthetic_problem(3, 1, 4, 0, quality="nice")
+    with pytest.raises(BadInput, match="at most"):
+        solve(synthetic_problem(10, 1, 30, 0), solver="exhaustive")
