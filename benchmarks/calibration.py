@@ -25,9 +25,10 @@ os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM
 
 import numpy as np
 
-from dmafl.measure.dissimilarity import gram_of_labels, label_mix
-from dmafl.measure.estimates import estimate_task
-from dmafl.measure.probes import Probe, run_probes, warmed_up
+from dmafl.measuring.dissimilarity import label_mix
+from dmafl.measuring.estimates import estimate_task
+from dmafl.measuring.gram import gram_of_labels
+from dmafl.measuring.probes import Probe, run_probes, warmed_up
 from dmafl.scenario.toml import from_plain
 from dmafl.simulation.laboratory import Laboratory, Material
 from dmafl.theory.block import block

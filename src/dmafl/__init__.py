@@ -12,6 +12,8 @@ from dmafl.version import __version__
 
 if TYPE_CHECKING:
     from dmafl.errors import BadInput
+    from dmafl.measuring.measure import measure
+    from dmafl.measuring.measured import Measured, read_measured, write_measured
     from dmafl.plans.files import read_plan, write_plan
     from dmafl.plans.plan import Plan
     from dmafl.plans.verify import verify_plan
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BadInput": "dmafl.errors",
+    "Measured": "dmafl.measuring.measured",
     "Run": "dmafl.runs.run",
     "Plan": "dmafl.plans.plan",
     "Scenario": "dmafl.scenario.model",
@@ -34,18 +37,22 @@ _HOMES = {
     "World": "dmafl.world.world",
     "draw_timeline": "dmafl.reports.timeline_picture",
     "load": "dmafl.scenario.toml",
+    "measure": "dmafl.measuring.measure",
     "preset": "dmafl.scenario.presets",
+    "read_measured": "dmafl.measuring.measured",
     "read_plan": "dmafl.plans.files",
     "round_robin": "dmafl.schedule.build",
     "run": "dmafl.runs.run",
     "save": "dmafl.scenario.toml",
     "verify_plan": "dmafl.plans.verify",
     "verify_run": "dmafl.runs.verify",
+    "write_measured": "dmafl.measuring.measured",
     "write_plan": "dmafl.plans.files",
 }
 
 __all__ = [
     "BadInput",
+    "Measured",
     "Plan",
     "Run",
     "Scenario",
@@ -54,13 +61,16 @@ __all__ = [
     "__version__",
     "draw_timeline",
     "load",
+    "measure",
     "preset",
+    "read_measured",
     "read_plan",
     "round_robin",
     "run",
     "save",
     "verify_plan",
     "verify_run",
+    "write_measured",
     "write_plan",
 ]
 

@@ -75,7 +75,10 @@ def _round_keys(seed: int) -> tuple[tuple[int, int], ...]:
 
 def generator(seed: int, purpose: str, *key: int) -> np.random.Generator:
     """A private generator for the key (seed, purpose, *key)."""
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, purpose_word(purpose), *key])))
+    words = [seed, purpose_word(purpose), *key]
+    # Words of 32 bits are taken as they are, in half the time, from an array of them.
+    entropy = np.array(words, dtype=np.uint32) if max(words) >> 32 == 0 else words
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
 
 
 def purpose_word(purpose: str) -> int:

@@ -52,3 +52,12 @@ def test_engine() -> None:
     printed = run("engine.py", "--quick")
     assert "bare loop" in printed
     assert "evaluate cnn" in printed
+
+
+def test_gram_ranking(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    printed = run("gram_ranking.py", "--quick", "--json", str(figures))
+    assert "balanced by Gamma" in printed
+    found = json.loads(figures.read_text())[0]
+    assert found["accuracy"]["nearest device only"] < found["accuracy"]["round robin"]
+    assert set(found["rank correlation"]) == {"gradients", "labels"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,11 +27,14 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     def run(*arguments: object) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["dmafl", *map(str, arguments)])
         capsys.readouterr()
+        before = signal.getsignal(signal.SIGINT)
         try:
             main()
             code = 0
         except SystemExit as stop:
             code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
+        finally:
+            signal.signal(signal.SIGINT, before)  # the command is meant to be the last thing a process does
         captured = capsys.readouterr()
         return Outcome(code, captured.out, captured.err)
 

@@ -13,6 +13,7 @@ from dmafl.scenario.toml import from_plain
 from dmafl.simulation.records import METRICS, PERIODS
 from dmafl.world.devices import GAINS, PER_DEVICE, PER_TASK
 from docs.docpages import DOCS, codes, table_rows
+from measuring.tiny import measured, tiny
 
 TEXT = (DOCS / "files.md").read_text(encoding="utf-8")
 
@@ -29,6 +30,23 @@ def columns(title: str) -> list[str]:
 def test_plan_fields_are_those_of_the_file():
     fields = [codes(row[0])[0] for row in table_rows(section("plan.json"), "| Field")]
     assert fields == [*HEADER, "jobs", *DECISIONS, *DERIVED]
+
+
+def test_measured_fields_are_those_of_the_file(tmp_path):
+    text = section("measured.json")
+    listed = {
+        kind: [code for row in table_rows(text, f"| {kind} |") for code in codes(row[0])]
+        for kind in ("Field", "Task field", "Calibration field")
+    }
+    plain = measured(tiny(), tmp_path).plain()
+    task = plain["tasks"]["one"]
+    assert listed["Field"] == list(plain)
+    assert listed["Task field"] == list(task)
+    assert listed["Calibration field"] == list(task["calibration"])
+    cost = next(row for row in table_rows(text, "| Task field") if row[0] == "`cost`")
+    assert set(codes(cost[2])) == set(task["cost"])
+    entries = next(row for row in table_rows(text, "| Task field") if row[0] == "`estimates`")
+    assert set(codes(entries[2])) == set(task["estimates"]["gram"])
 
 
 def test_the_embedded_scenario_is_as_described(tmp_path):
@@ -113,8 +131,10 @@ def looked(tmp_path_factory: pytest.TempPathFactory) -> tuple[dmafl.Run, set[str
         output=folder,
         watcher=looking,
         checkpoint_every_s=0.0,
+        measured=dmafl.measure(scenario, probes=0, use_cache=False),
     )
     run.plot()
+    run.plot_quality()
     looking.look()
     return run, looking.seen
 
@@ -141,11 +161,22 @@ def test_manifest_fields_are_those_of_a_run(looked):
     assert set(manifest["versions"]) == {"dmafl", "torch", "numpy"}
 
 
+def test_running_fields_are_those_of_a_run(looked):
+    listed = [codes(row[0])[0] for row in table_rows(section("running.json"), "| Running field |")]
+    written = json.loads((looked[0].path / "running.json").read_text())
+    assert list(written) == ["schema", "units"]
+    assert listed == list(written["units"]["fedasync-s0"]["digits"])
+
+
 def test_files_of_a_run_are_those_of_the_page(looked):
     run, seen = looked
     listed = [code for row in table_rows(section("Run folder"), "| Path") for code in codes(row[0])]
     patterns = {
-        path: re.escape(path).replace("UNIT", r"[a-z]+-s0").replace("TASK", "digits").replace("N", r"\d{6}")
+        path: re.escape(path)
+        .replace("UNIT", r"[a-z]+-s0")
+        .replace("TASK", "digits")
+        .replace("SEED", "0")
+        .replace("N", r"\d{6}")
         for path in listed
         if not path.startswith("tensorboard")
     }

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from dmafl.drift.streams import Abrupt, CovariateShift, Growth, LabelShift, Still, View, Window, make_stream
 from dmafl.learning.inputs import pixels
 from dmafl.scenario.model import Drift, Task
-from dmafl.simulation.laboratory import Laboratory, TrainingOrder, _shown
+from dmafl.simulation.laboratory import Laboratory, TrainingOrder
+from dmafl.simulation.views import shown
 from simulation.small import material, scenario, simulate
 
 I, D = 4, 20  # noqa: E741
@@ -146,14 +147,14 @@ def test_a_view_is_shown_as_it_says() -> None:
     labels = (np.arange(12) % 3).astype(np.uint8)
     inputs = pixels(images, labels)
     view = View(np.asarray([5, 2, 7]), 1, np.asarray([1, 2, 0]))
-    samples, names = _shown(inputs, view).batch(np.arange(3))
+    samples, names = shown(inputs, view).batch(np.arange(3))
     for k, row in enumerate((5, 2, 7)):
         rolled = images[row][:, [3, 0, 1, 2]].astype(np.float32) / 255  # one pixel to the right
         np.testing.assert_allclose(samples[k], rolled, rtol=1e-6)
         assert names[k] == (labels[row] + 1) % 3
     assert inputs.labels.tolist() == labels.tolist(), "the data themselves stay"
     colour = pixels(rng.integers(0, 256, (2, 3, 4, 2), dtype=np.uint8), labels[:2])
-    rolled, _ = _shown(colour, View(roll_px=1)).batch(np.arange(2))
+    rolled, _ = shown(colour, View(roll_px=1)).batch(np.arange(2))
     plain, _ = colour.batch(np.arange(2))
     np.testing.assert_array_equal(rolled, plain[:, :, [3, 0, 1, 2]])
 

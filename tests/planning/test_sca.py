@@ -24,7 +24,7 @@ SMOOTH = 1e-5
 """Relative error of central differences with a step of 1e-6."""
 ROUNDING = 1e-9
 WITHIN_BRUTE_FORCE = 0.05
-"""sca is a local method; see the printed gap."""
+"""sca is a local method: gaps of a few per cent are usual with `calibrated`; see the printed one."""
 
 
 def problem_of(model, devices=3, tasks=1, slots=4, seed=0, **settings):
@@ -221,18 +221,21 @@ def test_nobody_can_upload():
 
 
 @pytest.mark.parametrize("model", MODELS[::2], ids="-".join)
-def test_near_the_best_of_all_schedules(model, capsys):
+def test_near_the_most_promising_of_all_schedules(model, capsys):
     problem = problem_of(model, seed=2)
     found = sca(problem)
-    best = brute_force(problem, found.choices[0])
+    best = screened_brute_force(problem, found.choices[0])
     with capsys.disabled():
         gap = found.objective / best - 1
-        sys.stdout.write(f"\nsca at (3, 1, 4), {model[0]}: {found.objective:.6f}, {gap:+.2%} of the best\n")
+        sys.stdout.write(f"\nsca at (3, 1, 4), {model[0]}: {found.objective:.6f}, {gap:+.2%} from the best polished\n")
     assert found.objective <= best * (1 + WITHIN_BRUTE_FORCE)
 
 
-def brute_force(problem, like: Choice, polished: int = 6) -> float:
-    """All schedules with work as in `like`; the resources of the most promising ones are polished."""
+def screened_brute_force(problem, like: Choice, polished: int = 6) -> float:
+    """All schedules are valued with work as in `like`, and the resources of the best of these polished.
+
+    So this is no proof: a schedule that needs quite other work may be missed (`exhaustive` misses none).
+    """
     task, G = problem.tasks[0], problem.tasks[0].slots
     valued = []
     for devices in itertools.product(range(problem.devices), repeat=G):

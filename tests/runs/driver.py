@@ -1,8 +1,8 @@
 """Start `dmafl run` again and again from one warm process, and stop it on the way.
 
 Importing torch takes seconds, a small run a fraction of one: this process imports everything once, has no threads of
-its own, and forks a child for every run; the child calls the command's own `main`. Only the picture at the end is left
-out. Prints one JSON object.
+its own, and forks a child for every run; the child calls the command's own `main`. Only the pictures at the end are
+left out. Signals reach a child when the command has begun, those sent before too. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+
 
 def warm_up() -> Any:
     """Import what a run needs, and nothing that starts threads."""
@@ -31,14 +33,25 @@ def warm_up() -> Any:
     import pyarrow.dataset  # noqa: F401
     import tomlkit  # noqa: F401
 
+    import dmafl.cli.measured_for_run
+    import dmafl.measuring.measure
     import dmafl.plans.files
     import dmafl.reports.live_view
+    import dmafl.reports.measure_view
     import dmafl.reports.run_table
     import dmafl.runs.run
-    from dmafl.cli.app import main
+    from dmafl.cli import app
 
-    dmafl.runs.run.Run.plot = lambda self, path=None: self.path / "accuracy.png"  # type: ignore[method-assign]
-    return main
+    for name, picture in (("plot", "accuracy.png"), ("plot_quality", "quality.png")):
+        setattr(dmafl.runs.run.Run, name, lambda self, path=None, picture=picture: self.path / picture)
+    begin = app.app
+
+    def reachable() -> None:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+        begin()
+
+    app.app = reachable
+    return app.main
 
 
 class Command:
@@ -46,6 +59,7 @@ class Command:
 
     def __init__(self, main: Any, log: Path, *arguments: str) -> None:
         self.begun = time.monotonic()
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)  # a fork is no moment in the life of a command
         self.pid = os.fork()
         if self.pid == 0:
             code = 1
@@ -58,12 +72,11 @@ class Command:
                 code = 0
             except SystemExit as stop:
                 code = int(stop.code or 0)
-            except KeyboardInterrupt:  # before the command has begun
-                code = 130
             finally:
                 sys.stdout.flush()
                 sys.stderr.flush()
                 os._exit(code)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
 
     def stop_after(self, delay_s: float, number: int) -> int:
         """Send a signal at that age, if it still runs then; its exit code, negative where a signal ended it."""
@@ -81,7 +94,8 @@ class Command:
 
 
 def tables(folder: Path) -> dict[str, bytes]:
-    return {name: (folder / name).read_bytes() for name in ("metrics.parquet", "periods.parquet")}
+    names = ("metrics.parquet", "periods.parquet", "running.json")
+    return {name: (folder / name).read_bytes() for name in names}
 
 
 def drive(
@@ -102,7 +116,8 @@ def drive(
     length_s = time.monotonic() - first.begun
     expected = tables(whole)
     dice = random.Random(seed)
-    codes, stopped, tried, in_the_middle = [], 0, 0, 0
+    codes: dict[str, list[int]] = {mode: [] for mode in modes}
+    stopped, tried, in_the_middle = 0, 0, 0
     while stopped < times and tried < 3 * times and not problems:
         mode = modes[stopped % len(modes)]
         folder = root / f"{mode}-{tried:02d}"
@@ -112,7 +127,7 @@ def drive(
         code = going.stop_after(delay_s, getattr(signal, mode))
         if code == 0:  # quicker than the moment: left out, and the next moments come sooner
             length_s = min(length_s, time.monotonic() - going.begun)
-        codes.append(code)
+        codes[mode].append(code)
         tried += 1
         stopped += code != 0
         in_the_middle += code != 0 and (folder / "checkpoint").exists()
@@ -126,7 +141,7 @@ def drive(
                     log = (root / f"{folder.name}.log").read_text()[-500:]
                     problems.append(f"{folder.name}: resume ended with {code} after {delay_s:.3f} s: {log}")
                     break
-            codes.append(code)
+            codes[mode].append(code)
         if code == 0 and tables(folder) != expected:
             problems.append(f"{folder.name}: other results after a stop at {delay_s:.3f} s")
         shutil.rmtree(folder, ignore_errors=True)

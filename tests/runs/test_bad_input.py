@@ -36,6 +36,7 @@ class Exploding(nn.Module):
 def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes longer than the small runs themselves."""
     monkeypatch.setattr(dmafl.Run, "plot", lambda self, path=None: self.path / "accuracy.png")
+    monkeypatch.setattr(dmafl.Run, "plot_quality", lambda self, path=None: self.path / "quality.png")
 
 
 def run(output: Path, **more: Any) -> dmafl.Run:

@@ -78,7 +78,7 @@ def test_units_are_in_the_order_of_the_manifest(finished: dmafl.Run) -> None:
 def test_how_often_a_run_is_saved_does_not_change_its_files(tmp_path: Path) -> None:
     seldom = run(tmp_path / "seldom", checkpoint_every_s=1e9)
     often = run(tmp_path / "often", checkpoint_every_s=0.0)
-    for name in ("metrics.parquet", "periods.parquet"):
+    for name in ("metrics.parquet", "periods.parquet", "running.json"):
         assert (seldom.path / name).read_bytes() == (often.path / name).read_bytes()
 
 
@@ -184,7 +184,7 @@ def test_a_crash_and_resume_end_in_the_same_bytes(tmp_path: Path, model) -> None
     whole = run(tmp_path / "whole", **more)
     stop_early(tmp_path / "run", 70, **more)
     again = run(tmp_path / "run", resume=True, **more)
-    for name in ("metrics.parquet", "periods.parquet"):
+    for name in ("metrics.parquet", "periods.parquet", "running.json"):
         assert (again.path / name).read_bytes() == (whole.path / name).read_bytes()
     for path in (whole.path / "models").iterdir():
         one, two = saving.load(path), saving.load(again.path / "models" / path.name)
@@ -209,6 +209,21 @@ def test_what_was_computed_is_readable_while_it_goes(tmp_path: Path) -> None:
     whole = run(tmp_path / "whole")
     rows = so_far.periods.to_pylist()
     assert rows == whole.periods.to_pylist()[: len(rows)]
+    assert sum(so_far.running["fedasync-s0"]["one"]["jobs"]) == sum(
+        row["outcome"] == "aggregated" and row["scheme"] == "fedasync" for row in rows
+    )
+
+
+def test_running_estimates_are_kept(finished: dmafl.Run, tmp_path: Path) -> None:
+    assert list(finished.running) == list(finished.manifest["units"])
+    for row in finished.metrics.to_pylist():
+        if row["aggregation"] == {"a": 8, "b": 5}[row["task"]]:
+            last = finished.running[f"{row['scheme']}-s{row['seed']}"][row["task"]]
+            assert (last["aggregation"], last["loss"]) == (row["aggregation"], row["loss"])
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "running.json").write_text('{"schema": 99}')
+    with pytest.raises(BadInput, match="schema"):
+        _ = dmafl.Run(tmp_path / "run").running
 
 
 @pytest.mark.parametrize(

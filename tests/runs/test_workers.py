@@ -32,5 +32,5 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> dmafl.Run:
 @pytest.mark.parametrize("workers", [2, 4])
 def test_any_number_of_workers_gives_the_same_bytes(alone: dmafl.Run, tmp_path: Path, workers: int) -> None:
     side_by_side = run(tmp_path / "run", workers)
-    for name in ("metrics.parquet", "periods.parquet"):
+    for name in ("metrics.parquet", "periods.parquet", "running.json"):
         assert (side_by_side.path / name).read_bytes() == (alone.path / name).read_bytes()

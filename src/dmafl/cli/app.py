@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
 
-from dmafl.cli import data_commands
+from dmafl.cli import data_commands, measure_command
 from dmafl.errors import BadInput, ShownAsIs, bad_input
 from dmafl.version import __version__
 
@@ -75,6 +77,9 @@ def check(
     print_world(world, data_dir=data_dir, with_data=not no_data)
 
 
+app.command()(measure_command.measure)
+
+
 @app.command()
 def run(
     scenario: ScenarioArgument,
@@ -92,15 +97,24 @@ def run(
     tracker: Annotated[
         list[str] | None, typer.Option(help="Also send metrics to tensorboard, mlflow or wandb.")
     ] = None,
+    measured: Annotated[
+        Path | None,
+        typer.Option(help="What `dmafl measure` wrote: adds prediction and bounds. Without: what is kept."),
+    ] = None,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Measure first, for every seed, unless it is kept.")
+    ] = False,
 ) -> None:
     """Simulate schemes with real training. Ctrl-C saves; --resume goes on, bit for bit."""
     os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+    from dmafl.cli.measured_for_run import given_or_measured, missing
     from dmafl.cli.seeds import parse_seeds
     from dmafl.plans.files import read_plan
     from dmafl.reports.console import console
     from dmafl.reports.live_view import LiveView
     from dmafl.reports.run_table import outcome_table
     from dmafl.runs.execute import Interrupted
+    from dmafl.runs.folder import RunFolder
     from dmafl.runs.run import run as run_schemes
     from dmafl.scenario.toml import load
     from dmafl.schemes.registry import BASELINES
@@ -112,15 +126,21 @@ def run(
     if names is not None and "all" in names:
         names = [*BASELINES, *(["scheduled"] if planned is not None else [])]
     out = console()
+    count = workers if workers > 0 else os.cpu_count() or 1
+    own_seed = planned.world.scenario.seed if planned is not None else loaded.seed
+    chosen = parse_seeds(seeds) if seeds is not None else [own_seed]
+    first = measure and not (resume and RunFolder(folder).exists())  # a run goes on with what it began with
+    constants = given_or_measured(loaded, chosen, measured, first, count, data_dir, out)
     try:
         with LiveView(out) as view:
             done = run_schemes(
                 loaded,
                 planned,
                 schemes=names,
-                seeds=parse_seeds(seeds) if seeds is not None else None,
+                seeds=chosen,
+                measured=constants,
                 output=folder,
-                workers=workers if workers > 0 else os.cpu_count() or 1,
+                workers=count,
                 resume=resume,
                 data_dir=data_dir,
                 checkpoint_every_s=checkpoint_s,
@@ -131,8 +151,11 @@ def run(
         sys.stderr.write(f"interrupted; state saved. Go on with --resume and -o {folder}\n")
         raise typer.Exit(INTERRUPTED) from None
     out.print(outcome_table(done.metrics))
-    picture = done.plot()
-    out.print(f"Metrics, periods, models and picture: {folder} ({picture.name})", highlight=False)
+    note = missing(done, scenario)
+    if note:
+        out.print(note, highlight=False, markup=False)
+    pictures = done.plot().name, done.plot_quality().name
+    out.print(f"Metrics, periods, models and pictures: {folder} ({', '.join(pictures)})", highlight=False)
 
 
 @app.command()
@@ -155,16 +178,51 @@ def verify(
         raise typer.Exit(CHECK_FAILED)
 
 
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C where no run is under way that could be saved.
+
+    A class of its own because of `python -m`: CPython notes a plain KeyboardInterrupt that passes an `exec` of text,
+    as in the making of a dataclass, and ends by the signal in the end, whatever exit code was asked for.
+    """
+
+
 def main() -> None:
-    """Run the command; bad input is one message and exit code 2, never a traceback."""
+    """Run the command and leave the process to end; never a traceback.
+
+    Ctrl-C is one line and exit code 130, a second one ends at once; a run that can save itself does so first.
+    """
+    told: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if told:
+            os._exit(INTERRUPTED)
+        told.append(number)
+        os.write(2, b"interrupted\n")
+        raise Stopped
+
+    try:
+        try:
+            if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as a job in the background has it
+                signal.signal(signal.SIGINT, stop)
+            _run_command()
+        finally:
+            # The exit code is decided, but the interpreter takes a while to end, and a signal would decide anew.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except Exception:
+        if told:  # a library has made an error of its own of it, as Python does where a class is made
+            sys.exit(INTERRUPTED)
+        raise
+
+
+def _run_command() -> None:
+    """Run the command; bad input is one message and exit code 2."""
     try:
         app()
     except BadInput as error:
         sys.stderr.write(f"error: {error}\n")
         sys.exit(BAD_INPUT)
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output went away (`dmafl check ... | head`): not an error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -46,6 +46,8 @@ class Inputs:
     scale_row: float | NDArray[np.float32] = field(init=False, repr=False)
     shift_row: float | NDArray[np.float32] = field(init=False, repr=False)
     """`scale` and `shift` as numbers, or spread over the features."""
+    classes: int = field(init=False, repr=False)
+    """One more than the largest label of the arrays behind this set."""
 
     def __post_init__(self) -> None:
         images, labels = np.ascontiguousarray(self.images), np.asarray(self.labels)
@@ -60,6 +62,7 @@ class Inputs:
         put = object.__setattr__
         put(self, "images", images)
         put(self, "labels", labels)
+        put(self, "classes", int(labels.max()) + 1 if labels.size else 0)
         put(self, "flat", images.reshape(len(images), math.prod(images.shape[1:])))
         put(self, "scale_row", _row(self.scale, images, "scale"))
         put(self, "shift_row", _row(self.shift, images, "shift"))
@@ -77,11 +80,6 @@ class Inputs:
     def sample(self) -> tuple[int, ...]:
         """Shape of one sample as it is stored."""
         return tuple(self.images.shape[1:])
-
-    @property
-    def classes(self) -> int:
-        """One more than the largest label of the arrays behind this set."""
-        return int(self.labels.max()) + 1 if self.labels.size else 0
 
     def select(self, positions: ArrayLike) -> Inputs:
         """The samples at `positions` of this set, sharing its arrays."""

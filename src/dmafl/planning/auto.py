@@ -37,7 +37,7 @@ def auto(problem: Problem, budget: Budget, seed: int = 0, starts: Sequence[Seque
         quickest = [fastest(problem, task) for task in problem.tasks]
         best = better(best, _finish(problem, quickest, budget, "fastest"))
     if few_schedules(problem, MOST_SCHEDULES) and budget.left > 0:
-        best = better(best, exhaustive(problem, budget))
+        best = better(best, exhaustive(problem, budget, best.choices))
     polished = search(problem, best.choices, budget, seed)
     return better(best, found_of(problem, polished))
 

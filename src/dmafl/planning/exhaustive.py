@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from dmafl.errors import ShownAsIs, bad_input
-from dmafl.planning.choice import Choice, times_of
+from dmafl.planning.choice import Choice, cost_of, times_of
 from dmafl.planning.descent import Candidate, Descent
 from dmafl.planning.found import Budget, Found, Progress, better, found_of, order
 from dmafl.planning.integers import whole
@@ -18,6 +18,8 @@ from dmafl.planning.repair import repaired
 from dmafl.planning.resources import solve_resources
 
 MOST_SCHEDULES = 20_000
+MOST_RANKED = 80
+"""Schedules that get their own resources where the work of others is known."""
 WORK_MOVES = 25
 """Changes of work tried per job around exact resources."""
 MARGIN = 0.005
@@ -30,10 +32,11 @@ def few_schedules(problem: Problem, most: int) -> bool:
     return all(sum(1 for _ in schedules(task, most + 1)) <= most for task in problem.tasks)
 
 
-def exhaustive(problem: Problem, budget: Budget) -> Found:
+def exhaustive(problem: Problem, budget: Budget, known: Sequence[Choice] = ()) -> Found:
     """The best whole choices over all schedules.
 
-    Tasks are searched one by one, since only batteries join them; where those are overdrawn together, work is cut.
+    Tasks are searched one by one, since only batteries join them; where those are overdrawn together, work is cut. With
+    `known` choices, schedules are first ranked with the work of these, and only the best of them get their own.
     """
     if not few_schedules(problem, MOST_SCHEDULES):
         raise bad_input(
@@ -42,7 +45,10 @@ def exhaustive(problem: Problem, budget: Budget) -> Found:
             ShownAsIs("more"),
             "Use the solver `auto`.",
         )
-    best = [_best_of_task(problem, task, budget) for task in problem.tasks]
+    best = [
+        _best_of_task(problem, task, budget, known[j] if known else None)
+        for j, task in enumerate(problem.tasks)
+    ]
     return found_of(problem, repaired(problem, best))
 
 
@@ -68,10 +74,12 @@ def schedules(task: TaskProblem, most: int) -> Iterator[tuple[np.ndarray, np.nda
         yield np.asarray(device), np.asarray(version)
 
 
-def _best_of_task(problem: Problem, task: TaskProblem, budget: Budget) -> Choice:
-    quick = [
-        _quick(problem, task, device, version) for device, version in schedules(task, MOST_SCHEDULES + 1)
-    ]
+def _best_of_task(problem: Problem, task: TaskProblem, budget: Budget, known: Choice | None) -> Choice:
+    every = list(schedules(task, MOST_SCHEDULES + 1))
+    if known is not None:
+        costs = [cost_of(problem, task, _with_work_of(known, *one)).total for one in every]
+        every = [every[k] for k in np.argsort(costs, kind="stable")[:MOST_RANKED]]
+    quick = [_quick(problem, task, device, version) for device, version in every]
     quick.sort(key=lambda one: (max(one.late_s, 0.0) > 0.05 * float(task.window_s.min()), one.cost))
     alone = replace(problem, tasks=(task,))
     best: Found | None = None
@@ -100,6 +108,14 @@ def _exact(alone: Problem, task: TaskProblem, one: Candidate, budget: Budget) ->
     best = min(found, key=order)
     moved = search(alone, best.choices, budget, 0, schedule_too=False, moves_a_job=WORK_MOVES)
     return better(best, found_of(alone, moved))
+
+
+def _with_work_of(known: Choice, device: np.ndarray, version: np.ndarray) -> Choice:
+    """A schedule with steps and batches of its slots as known, and frequencies of its devices."""
+    frequency = {int(i): float(f) for i, f in zip(known.device, known.frequency_Hz, strict=True)}
+    usual = float(np.median(known.frequency_Hz))
+    own = np.asarray([frequency.get(int(i), usual) for i in device])
+    return Choice(device, version, known.steps, known.batch, own)
 
 
 def _quick(problem: Problem, task: TaskProblem, device: np.ndarray, version: np.ndarray) -> Candidate:

@@ -24,8 +24,14 @@ from dmafl.theory.movement import movement
 from dmafl.world.mobility import IntArray
 
 MAX_ITERATIONS = 150
-GAP = 1e-9
-"""Complementarity, relative to the cost, at which the method ends."""
+GAP = 3e-9
+"""Complementarity, relative to the cost, at which the method may end."""
+STALLED = 1e-8
+"""Relative decrease that the last step promised, or that the last few made, at which the method ends."""
+FEASIBLE = 1e-9
+_PATIENCE = 4
+_AHEAD = 0.1
+"""Share of the slope that is left which the gap is not to fall below."""
 _SETTLED = 1e-3
 """Complementarity below which samples are held."""
 _TO_THE_EDGE = 0.995
@@ -95,7 +101,7 @@ class InteriorMethod:
         self.late_is_good = np.asarray(
             [float(task.quality.constants.drift_idle.sum()) < 0 for task in stacked.problem.tasks]
         )
-        self.scale = 1.0
+        self.scale, self.strength = 1.0, 0.3
         self.trace: list[tuple[float, float, float, float]] = []
 
     # -- cost and limits ------------------------------------------------------------------------------
@@ -131,30 +137,32 @@ class InteriorMethod:
     # -- the method -----------------------------------------------------------------------------------
 
     def solve(self) -> Interior:
-        """Run until gap and residuals vanish, or no step helps."""
+        """Run until gap and slope vanish, or no step helps."""
         state = self._first()
         self.scale = max(abs(self.cost(state.x)), 1e-300)
         converged, residual, iteration = False, np.inf, 0
-        mu = self._gap(state)
         for iteration in range(1, MAX_ITERATIONS + 1):
-            if self._gap(state) * len(state.s) > _SETTLED:
+            if self._gap(state) > _SETTLED:
                 self.stacked = self.stacked.refreshed(self.limits.point(state.x))
             gradient, entries, size = self._model(state)
-            mu = self._target(state, iteration)
+            mu = self._target(state, residual)
             step = self._direction(state, gradient, entries, size, mu)
             if step is None:
                 break
-            residual = self._residual(state, gradient, step)
+            residual = abs(float(gradient @ step.x))
             taken = self._advance(state, step, gradient, mu)
             self.trace.append((self.cost(state.x), self._gap(state), residual, taken))
-            count = len(state.s) + len(state.sb)
-            feasible = self._infeasibility(state) < 1e-9
-            if feasible and self._gap(state) * count < GAP and residual < 10 * GAP:
-                converged = True
-                break
-            if taken < 1e-8:
+            converged = self._has_converged(state, residual)
+            if converged or taken == 0.0:
                 break
         return Interior(self.limits.point(state.x), self._prices(state), residual, iteration, converged)
+
+    def _has_converged(self, z: _State, residual: float) -> bool:
+        if self._gap(z) > GAP or self._infeasibility(z) > FEASIBLE:
+            return False
+        costs = [entry[0] for entry in self.trace[-_PATIENCE - 1 :]]
+        stalled = len(costs) > _PATIENCE and costs[0] - costs[-1] < STALLED * self.scale
+        return residual < STALLED or stalled
 
     def _first(self) -> _State:
         lim, s = self.limits, self.stacked
@@ -174,14 +182,17 @@ class InteriorMethod:
         return _State(x, slack, mu / slack, slack_b, mu / slack_b, np.zeros(len(self.be)))
 
     def _gap(self, z: _State) -> float:
-        return float(z.s @ z.y + z.sb @ z.yb) / (len(z.s) + len(z.sb))
+        """Complementarity of all limits, in units of the cost."""
+        return float(z.s @ z.y + z.sb @ z.yb)
 
-    def _target(self, z: _State, iteration: int) -> float:
-        """The next mu, by how uneven the products s y are."""
+    def _target(self, z: _State, residual: float) -> float:
+        """The next mu, by how uneven the products s y are; not ahead of the slope that is left."""
         products = np.concatenate([z.s * z.y, z.sb * z.yb])
         mean = float(products.mean())
         even = float(products.min()) / mean
-        return 0.1 * min(0.05 * (1.0 - even) / max(even, 1e-12), 2.0) ** 3 * mean if iteration > 1 else mean
+        wanted = 0.1 * min(0.05 * (1.0 - even) / max(even, 1e-12), 2.0) ** 3 * mean
+        ahead = min(_AHEAD * residual / len(products), mean)
+        return max(wanted, ahead, 0.1 * GAP / len(products))
 
     def _infeasibility(self, z: _State) -> float:
         return float(
@@ -191,10 +202,6 @@ class InteriorMethod:
                 np.abs(self.spent(z.x) + z.sb - self.limits.battery).max(initial=0.0),
             )
         )
-
-    def _residual(self, z: _State, gradient: FloatArray, step: _State) -> float:
-        """What the Newton step promises to save, in units of the cost."""
-        return abs(float(gradient @ step.x))
 
     # -- Newton's system ------------------------------------------------------------------------------
 
@@ -223,7 +230,7 @@ class InteriorMethod:
         lim, s = self.limits, self.stacked
         own = slice(int(s.offset[j]), int(s.offset[j + 1]))
         task = s.problem.tasks[j]
-        f = surrogate_of(task, jobs, 0.1)
+        f = surrogate_of(task, jobs, self.strength, gram_is_known=True)
         e_col, q_col = lim.e[own], lim.q[own]
         unit_e, unit_q = lim.unit_e[own], lim.unit_q[own]
         of_e, of_q = slopes_of(f, jobs)
@@ -357,12 +364,14 @@ class InteriorMethod:
         slope -= penalty * broken
         before = self._merit(z.x, z.s, z.sb, mu, penalty)
         step = most
+        self.strength = max(self.strength / 2.0, 1e-3)
         while step > 1e-9:
             x, s, sb = z.x + step * d.x, z.s + step * d.s, z.sb + step * d.sb
             after = self._merit(x, s, sb, mu, penalty)
             if after <= before + _ARMIJO * step * slope + 1e-13 * abs(before):
                 break
             step /= 2.0
+            self.strength = min(self.strength * 4.0, 1e3)
         else:
             return 0.0
         z.x, z.s = x, s

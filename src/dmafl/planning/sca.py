@@ -12,7 +12,7 @@ from dmafl.planning.choice import Choice
 from dmafl.planning.problem import Problem
 from dmafl.planning.sca_descent import Descent, Iteration, Penalties
 from dmafl.planning.sca_relaxed import NoCandidate, RelaxedProblem, first_point, relax
-from dmafl.planning.sca_rounding import rounded
+from dmafl.planning.sca_rounding import nudged, rounded
 from dmafl.planning.sca_surrogates import couplings, violation
 from dmafl.randomness import FloatArray
 
@@ -25,6 +25,8 @@ FIRST_PENALTY = 0.2
 """First mu, in spreads of the objective's slope within a slot."""
 PENALTY_GROWTH = 1.7
 MOST_STAGES = 30
+NUDGE = 0.1
+"""How far a point without a better neighbour is moved towards a schedule."""
 PRICE_GROWTH = 4.0
 DECIDED = 0.02
 """sum x (1 - x) a slot below which a schedule counts as decided."""
@@ -120,7 +122,10 @@ def _stages(descent: Descent, iterations: int) -> tuple[list[FloatArray], bool]:
         dear = np.where(broken, dear * PRICE_GROWTH, dear)
         prices = dear * first_prices(relaxed, descent.v)
         descent.penalties = Penalties(mu, tuple(prices.tolist()))
-        descent.run(min(STAGE_ITERATIONS, iterations - len(descent.trace)), STAGE_TOLERANCE)
+        before = len(descent.trace)
+        descent.run(min(STAGE_ITERATIONS, iterations - before), STAGE_TOLERANCE)
+        if len(descent.trace) == before:
+            descent.v = nudged(relaxed, descent.v, NUDGE)
         mu *= PENALTY_GROWTH
     if decided and len(descent.trace) < iterations:
         descent.run(min(LAST_ITERATIONS, iterations - len(descent.trace)), LAST_TOLERANCE)

@@ -16,8 +16,9 @@ from dmafl.world.mobility import IntArray
 
 DRAWS = 4
 """Random roundings of every point beside the one by the largest shares."""
-POLISHED = 4
-"""Roundings whose resources are polished."""
+POLISHED, FEW_POLISHED = 4, 2
+"""Roundings whose resources are polished, and with more than MANY_SLOTS."""
+MANY_SLOTS = 40
 REPAIRS = 6
 """More roundings, each relieving devices or tasks that broke a limit in the last one, if none was feasible."""
 RELIEF = 0.3
@@ -57,6 +58,16 @@ def rounded(relaxed: RelaxedProblem, points: Sequence[FloatArray], seed: int) ->
     return best
 
 
+def nudged(relaxed: RelaxedProblem, v: FloatArray, share: float) -> FloatArray:
+    """The point moved a little towards the schedule of its largest shares: off a tie, which no penalty can break."""
+    out = v.copy()
+    for task in relaxed.tasks:
+        device, stale = _order(task, task.shares(v), None)
+        chosen = (task.device == device[task.slot]) & (task.stale == stale[task.slot])
+        task.get(out, "x")[:] += share * (chosen - task.get(v, "x"))
+    return relaxed.settled(out)
+
+
 def polish(problem: Problem, choices: Sequence[Choice]) -> Rounded:
     """The best steps, batches and frequencies for a given schedule."""
     return _measured(problem, solve_resources(problem, choices).choices)
@@ -76,7 +87,8 @@ def _promising(
                 tried.append(orders)
                 choices.append(_choices(relaxed, orders, v))
     others = sorted(choices[1:], key=lambda one: _rank(_measured(relaxed.problem, one)))
-    return [choices[0], *others[: POLISHED - 1]]
+    slots = sum(task.shape[0] for task in relaxed.tasks)
+    return [choices[0], *others[: (FEW_POLISHED if slots > MANY_SLOTS else POLISHED) - 1]]
 
 
 def _orders(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dmafl.planning.label_slopes import label_slopes
 from dmafl.planning.problem import TaskProblem
 from dmafl.planning.quality import Calibrated, Printed, Sharp
 from dmafl.planning.stacked import pulled_to_lengths
@@ -90,11 +91,16 @@ def slopes_of(f: Surrogate, jobs: TaskJobs) -> tuple[FloatArray, FloatArray]:
     return np.asarray(of_steps), np.asarray(-f.noise / B**2)
 
 
-def surrogate_of(task: TaskProblem, jobs: TaskJobs, strength: float) -> Surrogate:
-    """The surrogate of c_1 gamma Quality at `jobs`; `strength` of the curvature given to the biases."""
+def surrogate_of(
+    task: TaskProblem, jobs: TaskJobs, strength: float, *, gram_is_known: bool = False
+) -> Surrogate:
+    """The surrogate of c_1 gamma Quality at `jobs`.
+
+    `strength`: of the curvature given to the biases; to that of labels alone where the Gram bias' own is known.
+    """
     quality = task.quality
     if isinstance(quality, Calibrated):
-        return _calibrated(quality, task.weight, jobs, strength)
+        return _calibrated(quality, task.weight, jobs, strength, gram_is_known)
     if isinstance(quality, Sharp):
         return _sharp(quality.constants, task.weight, jobs)
     if isinstance(quality, Printed):
@@ -102,7 +108,9 @@ def surrogate_of(task: TaskProblem, jobs: TaskJobs, strength: float) -> Surrogat
     raise TypeError(f"no surrogate for the quality {quality.name}")
 
 
-def _calibrated(quality: Calibrated, weight: float, jobs: TaskJobs, strength: float) -> Surrogate:
+def _calibrated(
+    quality: Calibrated, weight: float, jobs: TaskJobs, strength: float, gram_is_known: bool
+) -> Surrogate:
     th, e, c = quality.calibration.weights, jobs.steps, quality.constants
     share = jobs.mix * jobs.rate / np.sqrt(1.0 + jobs.staleness)
     a, one = jobs.mix, weight * th.noise
@@ -111,8 +119,9 @@ def _calibrated(quality: Calibrated, weight: float, jobs: TaskJobs, strength: fl
     A_q = -a / jobs.batch**2
     ratio = float(a @ (e * (1.0 / jobs.batch - 1.0 / jobs.samples))) / S
     gram = weight * _gram_slopes(quality, jobs)
-    biases = gram + weight * th.label_bias * quality.label_slopes(jobs)
-    relative = np.abs(biases * e)
+    label = weight * th.label_bias * _label_slopes(quality, jobs)
+    biases = gram + label
+    relative = np.abs((label if gram_is_known else biases) * e)
     extra_curvature = strength * (relative + 0.3 * relative.mean()) / e**2
     window = weight * th.window * 4.0 / len(jobs)
     of_horizon, of_compute = _times(jobs, c, weight * th.drift, np.full(len(jobs), window))
@@ -270,6 +279,12 @@ def smooth_value(task: TaskProblem, jobs: TaskJobs) -> float:
         others = 4.0 * th.window * float(_others(jobs, quality.constants).mean()) if th.window > 0 else 0.0
         return task.weight * (seen - others + th.label_bias * quality.label_bias(jobs))
     return task.weight * quality.value(jobs)
+
+
+def _label_slopes(quality: Calibrated, jobs: TaskJobs) -> FloatArray:
+    if quality.labels is None or quality.calibration.weights.label_bias <= 0:
+        return np.zeros(len(jobs))
+    return label_slopes(jobs, quality.labels, quality.calibration.response)
 
 
 def _gram_slopes(quality: Calibrated, jobs: TaskJobs) -> FloatArray:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from dmafl.planning.auto import Progress
+from dmafl.planning.found import Progress
 from dmafl.reports.console import console, number
 
 

@@ -11,8 +11,13 @@ from dmafl.reports.console import number, table
 
 
 def outcome_table(metrics: Any) -> Table:
-    """One row a task and scheme: final accuracy and loss, time and energy, mean over seeds (with the spread)."""
+    """One row a task and scheme: final accuracy and loss, time and energy, mean over seeds (with the spread).
+
+    The predicted loss stands beside the one reached, where there is a prediction.
+    """
     columns = {name: metrics.column(name).to_numpy(zero_copy_only=False) for name in metrics.column_names}
+    predicted = columns["predicted_loss"].astype(float)
+    foreseen = bool(np.isfinite(predicted).any())
     rows = table(
         "Outcome (mean over seeds ± half the range)",
         "task",
@@ -20,6 +25,7 @@ def outcome_table(metrics: Any) -> Table:
         "aggregations",
         "accuracy",
         "loss",
+        *(["predicted loss"] if foreseen else []),
         "time [s]",
         "devices [J]",
         "base station [J]",
@@ -46,6 +52,7 @@ def outcome_table(metrics: Any) -> Table:
                 number(value["aggregation"].mean()),
                 _spread(value["accuracy"], 3),
                 _spread(value["loss"], 3),
+                *([_spread(predicted[last], 3)] if foreseen else []),
                 number(value["time_s"].mean()),
                 number(own_J.mean()),
                 number(columns["downlink_J"][last].mean()),
@@ -56,5 +63,8 @@ def outcome_table(metrics: Any) -> Table:
 
 
 def _spread(values: Any, digits: int) -> str:
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return ""
     half = (values.max() - values.min()) / 2
     return f"{values.mean():.{digits}f}" + (f" ± {half:.{digits}f}" if len(values) > 1 else "")

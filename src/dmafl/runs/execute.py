@@ -14,9 +14,14 @@ from typing import Any, Protocol
 from dmafl.errors import BadInput, ShownAsIs, bad_input
 from dmafl.files import sha256_of
 from dmafl.learning import saving
+from dmafl.measuring.look_up import look_up
+from dmafl.measuring.measured import Measured
+from dmafl.measuring.online import RunningEstimates
+from dmafl.measuring.own_material import marks
 from dmafl.plans.files import write_plan
 from dmafl.plans.plan import Plan
-from dmafl.runs.folder import SCHEMA, RunFolder
+from dmafl.runs.folder import SCHEMA, RunFolder, checksum_of
+from dmafl.runs.quality import TaskTheory, fill_in
 from dmafl.runs.trackers import Tracker
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
@@ -87,6 +92,8 @@ class Request:
     own_schemes: Mapping[str, Maker] = field(default_factory=dict)
     material: Material = field(default_factory=Material)
     make_world: Callable[[Scenario], World] = World.resolve
+    measured: Mapping[int, Measured] | None = None
+    """Measured constants by seed; None: those that are kept or shipped, if there are any."""
 
     def __post_init__(self) -> None:
         for name in self.schemes:
@@ -144,11 +151,16 @@ def execute(request: Request, folder: RunFolder, settings: Settings, resume: boo
     laboratories = Laboratories(request.scenario, request.material)
     manifest = _manifest(request, laboratories)
     if resume and not folder.empty():
-        manifest = _continued(folder, manifest)
+        manifest = _continued(folder, manifest, request.measured)
         if manifest["status"] == "finished":
             return
+        measured = folder.read_measured(manifest)
     else:
+        measured = _known(request, laboratories)
+        manifest["measured"] = {str(seed): checksum_of(one) for seed, one in measured.items()}
         folder.create()
+        for seed, one in measured.items():
+            folder.write_measured(seed, one)
     folder.clean()
     folder.write_manifest(manifest)
     if request.plan is not None:
@@ -171,6 +183,8 @@ def execute(request: Request, folder: RunFolder, settings: Settings, resume: boo
                 "Go on from the last checkpoint with --resume, with fewer workers if memory is short.",
             ) from None
     folder.compact([name for name in request.names if manifest["units"][name]["status"] != "waiting"])
+    if measured:
+        fill_in(folder, manifest, measured)
     manifest["status"] = "finished" if not failures else "failed"
     folder.write_manifest(manifest)
     if not failures:
@@ -224,8 +238,8 @@ def _side_by_side(
 class _Active:
     """A unit under way."""
 
-    def __init__(self, unit: Unit, folder: RunFolder, parts: int) -> None:
-        self.unit, self.folder, self.parts = unit, folder, parts
+    def __init__(self, unit: Unit, running: RunningEstimates, folder: RunFolder, parts: int) -> None:
+        self.unit, self.running, self.folder, self.parts = unit, running, folder, parts
         self.steps: Iterator[Result | None] = unit.run()
         self.pending: Result | None = None
         self.saved_at = time.monotonic()
@@ -238,13 +252,21 @@ class _Active:
         scheme, _, seed = name.rpartition("-s")
         world = request.world(int(seed))
         policies = request.policies(scheme, world)
-        unit = Unit(scheme, world, laboratories.of(int(seed)), workers, policies)
+        laboratory = laboratories.of(int(seed))
+        running = RunningEstimates(
+            world.task_names,
+            world.device_count,
+            [bench.model.size for bench in laboratory.tasks],
+            [bench.settings.learning_rate for bench in laboratory.tasks],
+            int(seed),
+        )
+        unit = Unit(scheme, world, laboratory, workers, policies, running)
         saved = folder.read_checkpoint(name)
         if saved is None:
-            return cls(unit, folder, 0)
+            return cls(unit, running, folder, 0)
         plain, arrays = saved
         unit.restore(plain["unit"], arrays)
-        return cls(unit, folder, plain["parts"])
+        return cls(unit, running, folder, plain["parts"])
 
     def advance(self, settings: Settings, asked: Callable[[], bool]) -> Result | str | None:
         """Handle events until a result is missing (it), the unit is done (text), or it is time to stop (None)."""
@@ -270,6 +292,7 @@ class _Active:
         self.parts += 1
         plain, arrays = self.unit.state()
         folder.write_checkpoint(self.unit.name, {"unit": plain, "parts": self.parts}, arrays)
+        folder.write_running(self.unit.name, self.running.plain())
         self.saved_at = time.monotonic()
         for tracker in trackers:
             tracker.log(self.unit.name, rows[0].to_pylist())
@@ -279,6 +302,7 @@ class _Active:
         records = self.unit.records
         records.drop_failed_tests()
         folder.write_parts(self.unit.name, self.parts, records.take_rows())
+        folder.write_running(self.unit.name, self.running.plain())
 
     def _save_models(self) -> None:
         for task, (version, model) in self.unit.records.models.items():
@@ -295,6 +319,29 @@ class _Active:
                     "aggregation": version,
                 },
             )
+
+
+def _known(request: Request, laboratories: Laboratories) -> dict[int, Measured]:
+    """What was measured of each seed, as given or as kept from before; each must fit its world."""
+    if request.measured is None:
+        return {
+            seed: found
+            for seed in request.seeds
+            if (found := _looked_up(request, laboratories, seed)) is not None
+        }
+    given = {seed: one for seed, one in request.measured.items() if seed in request.seeds}
+    for seed, one in given.items():
+        world = request.world(seed)
+        for task in world.task_names:
+            TaskTheory.of(one, world, task)
+    return given
+
+
+def _looked_up(request: Request, laboratories: Laboratories, seed: int) -> Measured | None:
+    material = request.material
+    scenario = request.scenario.model_copy(update={"seed": seed}).in_folder(request.scenario.folder)
+    own = marks(laboratories.of(seed), material) if material.models or material.streams else {}
+    return look_up(scenario, [bench.data for bench in laboratories.of(request.seeds[0]).tasks], own)
 
 
 def _manifest(request: Request, laboratories: Laboratories) -> dict[str, Any]:
@@ -319,6 +366,7 @@ def _manifest(request: Request, laboratories: Laboratories) -> dict[str, Any]:
         "versions": {"dmafl": __version__, "torch": version("torch"), "numpy": version("numpy")},
         "data": data,
         "plan_sha256": _checksum(request.plan) if request.plan is not None else None,
+        "measured": {},
         "units": {name: {"status": "waiting"} for name in request.names},
     }
 
@@ -328,7 +376,9 @@ def _checksum(plan: Plan) -> str:
     return sha256_of(plan.world.sha256.encode() + jobs)
 
 
-def _continued(folder: RunFolder, wanted: dict[str, Any]) -> dict[str, Any]:
+def _continued(
+    folder: RunFolder, wanted: dict[str, Any], measured: Mapping[int, Measured] | None
+) -> dict[str, Any]:
     """The manifest of the run to go on with, if it is the same run on the same data."""
     manifest = folder.read_manifest()
     if from_plain(manifest["scenario"]) != from_plain(wanted["scenario"]):
@@ -345,6 +395,15 @@ def _continued(folder: RunFolder, wanted: dict[str, Any]) -> dict[str, Any]:
                 f"must be those of the run, {manifest[key]}",
                 wanted[key],
                 "Resume with the same arguments, or use another folder.",
+            )
+    if measured is not None:
+        given = {str(seed): checksum_of(one) for seed, one in measured.items() if seed in wanted["seeds"]}
+        if given != manifest.get("measured", {}):
+            raise bad_input(
+                f"{folder.path}: measured",
+                "must be the measured constants that the run was begun with",
+                ShownAsIs("others"),
+                "Leave them out: the run has its own.",
             )
     for task, data in wanted["data"].items():
         before = manifest["data"][task]["sha256"]
@@ -365,14 +424,17 @@ def _continued(folder: RunFolder, wanted: dict[str, Any]) -> dict[str, Any]:
 def _stop_asked() -> Iterator[Callable[[], bool]]:
     """Whether Ctrl-C or SIGTERM has come; the first is noted, a second Ctrl-C stops at once."""
     seen: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def note(number: int, frame: FrameType | None) -> None:
-        if seen and number == signal.SIGINT:
-            raise KeyboardInterrupt
+        at_once = before[signal.SIGINT]
+        if seen and number == signal.SIGINT and callable(at_once):
+            at_once(number, frame)
         seen.append(number)
 
     try:
-        before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+        for number in before:
+            signal.signal(number, note)
     except ValueError:  # not the main thread: signals are somebody else's
         yield lambda: False
         return

@@ -15,10 +15,20 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dmafl.errors import ShownAsIs, bad_input
-from dmafl.files import read_bytes, read_json, replacing, write_bytes, write_json
+from dmafl.files import (
+    canonical_json,
+    read_bytes,
+    read_json,
+    replacing,
+    sha256_of,
+    write_bytes,
+    write_json,
+)
+from dmafl.measuring.measured import Measured, write_measured
 from dmafl.simulation.records import METRICS, PERIODS
 
 SCHEMA = 1
+RUNNING, RUNNING_SCHEMA = "running.json", 1
 TABLES = {"metrics": METRICS, "periods": PERIODS}
 
 
@@ -81,6 +91,30 @@ class RunFolder:
         _check_manifest(manifest, self.manifest_path)
         return manifest
 
+    def write_measured(self, seed: int, measured: Measured) -> None:
+        """Save what was measured of a seed."""
+        write_measured(measured, self._measured(seed))
+
+    def read_measured(self, manifest: dict[str, Any]) -> dict[int, Measured]:
+        """What was measured, by seed; refuses a file that is not the one the run was begun with."""
+        found = {}
+        for seed, checksum in manifest.get("measured", {}).items():
+            path = self._measured(int(seed))
+            given = read_json(path, "measured constants")
+            own = sha256_of(canonical_json(given))
+            if own != checksum:
+                raise bad_input(
+                    str(path),
+                    f"must have the checksum {checksum[:12]} of the manifest",
+                    ShownAsIs(own[:12]),
+                    "The file was changed: put the old one back, or run again.",
+                )
+            found[int(seed)] = Measured.from_plain(given, str(path))
+        return found
+
+    def _measured(self, seed: int) -> Path:
+        return self.path / "measured" / f"s{seed}.json"
+
     # -- while it goes --------------------------------------------------------------------------------
 
     def write_parts(self, unit: str, number: int, tables: tuple[pa.Table, pa.Table]) -> None:
@@ -101,6 +135,10 @@ class RunFolder:
         for old in folder.glob("arrays-*.npz"):
             if old.name != name:
                 old.unlink()
+
+    def write_running(self, unit: str, estimates: dict[str, Any]) -> None:
+        """Save a unit's running estimates, by task."""
+        write_json(self.path / "parts" / unit / RUNNING, estimates)
 
     def read_checkpoint(self, unit: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
         """The state of a unit when it was last saved; parts written after that are removed."""
@@ -141,8 +179,13 @@ class RunFolder:
             ]
             # One chunk, so that the file does not depend on how often the run was saved.
             whole = pa.concat_tables(tables).combine_chunks() if tables else schema.empty_table()
-            with replacing(self.path / f"{name}.parquet") as part:
-                pq.write_table(whole, part, compression="zstd")
+            self.write_table(name, whole)
+        write_json(self.path / RUNNING, {"schema": RUNNING_SCHEMA, "units": self._running_parts(units)})
+
+    def write_table(self, name: str, rows: pa.Table) -> None:
+        """Save `metrics` or `periods` of the whole run."""
+        with replacing(self.path / f"{name}.parquet") as part:
+            pq.write_table(rows, part, compression="zstd")
 
     def clear_parts(self) -> None:
         """Remove what is only needed while the run goes."""
@@ -169,6 +212,26 @@ class RunFolder:
                 "The file is damaged or not ours: run again.",
             ) from None
 
+    def read_running(self) -> dict[str, Any]:
+        """The running estimates: unit -> task -> values, the last ones or as far as they are."""
+        path = self.path / RUNNING
+        if not path.exists():
+            return self._running_parts([one.name for one in sorted((self.path / "parts").glob("*"))])
+        found = read_json(path, "running estimates")
+        if not isinstance(found, dict) or found.get("schema") != RUNNING_SCHEMA:
+            raise bad_input(
+                str(path),
+                f"must be running estimates of schema {RUNNING_SCHEMA}",
+                ShownAsIs("something else"),
+                "Run again with this version.",
+            )
+        units: dict[str, Any] = found["units"]
+        return units
+
+    def _running_parts(self, units: list[str]) -> dict[str, Any]:
+        paths = {unit: self.path / "parts" / unit / RUNNING for unit in units}
+        return {unit: read_json(path, "running estimates") for unit, path in paths.items() if path.exists()}
+
     def _part(self, unit: str, name: str, number: int) -> Path:
         return self.path / "parts" / unit / f"{name}-{number:06d}.parquet"
 
@@ -176,8 +239,13 @@ class RunFolder:
         return self.path / "checkpoint" / unit
 
 
+def checksum_of(measured: Measured) -> str:
+    """SHA-256 of measured constants as a file has them."""
+    return sha256_of(canonical_json(measured.plain()))
+
+
 def _is_left_over(path: Path) -> bool:
-    return path.name == "plans" or (path.name.startswith(".") and path.name.endswith(".part"))
+    return path.name in ("plans", "measured") or (path.name.startswith(".") and path.name.endswith(".part"))
 
 
 def _check_manifest(manifest: dict[str, Any], path: Path) -> None:

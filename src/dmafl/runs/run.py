@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from dmafl.measuring.measured import Measured
 from dmafl.plans.plan import Plan
 from dmafl.runs.execute import Request, Settings, Silent, Watcher, execute
 from dmafl.runs.folder import RunFolder
@@ -43,6 +44,16 @@ class Run:
         """A row a local period: times, energies, staleness."""
         return RunFolder(self.path).read_table("periods")
 
+    @cached_property
+    def running(self) -> dict[str, Any]:
+        """Unit -> task -> estimates from the run itself, as they were last: Gram matrix, loss and its trend, ..."""
+        return RunFolder(self.path).read_running()
+
+    @cached_property
+    def measured(self) -> dict[int, Measured]:
+        """Seed -> the measured constants that prediction and bounds in `metrics` were computed with."""
+        return RunFolder(self.path).read_measured(self.manifest)
+
     @property
     def scenario(self) -> Scenario:
         """The scenario of the run."""
@@ -57,6 +68,13 @@ class Run:
         # Pictures are a room further on; a run may still show itself, if that room is there.
         draw = import_module("dmafl.reports.run_picture").draw_run
         target = Path(path) if path is not None else self.path / "accuracy.png"
+        draw(self.metrics, target)
+        return target
+
+    def plot_quality(self, path: str | Path | None = None) -> Path:
+        """Draw the loss reached beside its prediction, and the squared gradient norm beside its bounds; quality.png."""
+        draw = import_module("dmafl.reports.quality_picture").draw_quality
+        target = Path(path) if path is not None else self.path / "quality.png"
         draw(self.metrics, target)
         return target
 
@@ -76,6 +94,7 @@ def run(
     streams: Mapping[str, Any] | None = None,
     own_schemes: Mapping[str, Maker] | None = None,
     make_world: Callable[[Scenario], World] = World.resolve,
+    measured: Measured | Mapping[int, Measured] | None = None,
     checkpoint_every_s: float = 20.0,
     watcher: Watcher | None = None,
     trackers: Sequence[str] = (),
@@ -85,6 +104,8 @@ def run(
     Without `schemes`: the user's `own_schemes` if there are any, else the plan if there is one, else all baselines.
     `models`, `datasets` and `streams` bring a user's own, by task name; with more than one worker they must be
     importable or picklable. `make_world` makes the world of a seed, e.g. with a channel of the user's own.
+    `measured` is what `dmafl.measure` gave for this scenario, or a mapping from seeds to it; it puts prediction and
+    bounds beside what is reached. Without it what is kept from before is used, and nothing is measured.
     `trackers` names where metrics are sent too: tensorboard, mlflow, wandb.
     """
     usual = tuple(own_schemes or ()) or (("scheduled",) if plan is not None else tuple(BASELINES))
@@ -94,7 +115,9 @@ def run(
     material = Material(
         Path(data_dir) if data_dir is not None else None, models or {}, datasets or {}, streams or {}
     )
-    request = Request(scenario, chosen, tuple(seeds), plan, own_schemes or {}, material, make_world)
+    if isinstance(measured, Measured):
+        measured = {plan.world.scenario.seed if plan is not None else scenario.seed: measured}
+    request = Request(scenario, chosen, tuple(seeds), plan, own_schemes or {}, material, make_world, measured)
     opened = tuple(open_tracker(name, Path(output), scenario.name) for name in trackers)
     shown = watcher if watcher is not None else Silent()
     try:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from dmafl.learning.aggregation import mix_weight
+from dmafl.runs.quality import one_by_one, quality
 from dmafl.runs.run import Run
 from dmafl.schedule.intervals import load_at_start
 from dmafl.schedule.rules import TOLERANCE, Check
@@ -40,6 +41,8 @@ class _Part:
     """Aggregations of each task by the manifest; empty while the unit goes on."""
     metrics: Columns
     periods: Columns
+    theory: Columns
+    """Prediction and bounds computed again, a row a row of metrics; empty while the run goes on."""
 
     @property
     def task(self) -> np.ndarray[Any, Any]:
@@ -253,6 +256,19 @@ def _models(part: _Part) -> Found:
     return float(broken), broken, part.name if broken else ""
 
 
+def _quality(part: _Part) -> Found:
+    """Prediction and bounds follow from periods and measured constants."""
+    worst: Found = (0.0, 0, "")
+    for name, again in part.theory.items():
+        recorded = part.metrics[name].astype(np.float64)
+        both = np.isfinite(again) & np.isfinite(recorded)
+        size = np.where(both, np.abs(again), 1.0)
+        apart = np.where(both, np.abs(recorded - again) / np.maximum(size, 1e-300) - REPLAY_TOLERANCE, 0.0)
+        apart[np.isfinite(again) != np.isfinite(recorded)] = 1.0
+        worst = max(worst, _largest(part, apart, f"metrics.{name}"))
+    return worst
+
+
 RULES: tuple[tuple[str, str, str, Callable[[_Part], Found]], ...] = (
     ("clock", "periods end in the order of time, phases follow one another", "s", _clock),
     ("versions", "slots complete one after another, with versions that exist", "slots", _versions),
@@ -264,12 +280,16 @@ RULES: tuple[tuple[str, str, str, Callable[[_Part], Found]], ...] = (
     ("cpu", "a device's frequencies stay within its CPU", "Hz", _cpu),
     ("battery", "a device spends at most its battery", "J", _battery),
     ("window", "uploads end within window_s", "s", _window),
+    ("quality", "prediction and bounds follow from periods and measured constants", "", _quality),
     ("metrics", "tests are in order, accuracies in [0, 1], losses finite", "rows", _models),
 )
 
 
 def _parts(run: Run) -> Iterator[_Part]:
     metrics, periods = run.metrics, run.periods
+    going = run.manifest["status"] == "running"
+    again = {} if going else quality(metrics, periods, one_by_one(run.manifest), run.world, run.measured)
+    of_scheme, of_seed = (metrics.column(name).to_numpy(zero_copy_only=False) for name in ("scheme", "seed"))
     for scheme in run.manifest["schemes"]:
         for seed in run.manifest["seeds"]:
             tables = []
@@ -289,6 +309,7 @@ def _parts(run: Run) -> Iterator[_Part]:
                 promised if unit["status"] == "finished" else {},
                 tables[0],
                 tables[1],
+                {name: values[(of_scheme == scheme) & (of_seed == seed)] for name, values in again.items()},
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,6 +36,8 @@ class Taken:
     staleness: int
     weight: float
     aggregated: bool
+    received: Vector = field(compare=False, repr=False)
+    local: Vector = field(compare=False, repr=False)
 
 
 class Recorder(Protocol):
@@ -159,7 +161,7 @@ class Server:
         received = versions.give_back(job.version)
         model, weight = policy.aggregator.add(versions.current, local, received, staleness, slot)
         self.in_flight[task] -= 1
-        self.recorder.taken(Taken(job, slot, staleness, weight, model is not None), now)
+        self.recorder.taken(Taken(job, slot, staleness, weight, model is not None, received, local), now)
         if model is not None:
             self._make(task, model)
         if not self.done(task):

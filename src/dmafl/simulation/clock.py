@@ -29,6 +29,8 @@ A planned order comes first and waits at the server for the version that it name
 slots complete it must not miss it.
 """
 
+_OF_A_JOB = frozenset((ARRIVE, COMPUTED, DOWNLOADED, READY))
+
 EARLY = 1e-12
 """A planned order comes this much earlier, relative to its time, so that rounding does not make it late."""
 
@@ -141,7 +143,7 @@ class VirtualClock:
         self._reserved_J[i] += period.reserved_J
         self._periods[job.id] = period
         self._models[job.id] = model
-        if self._radio_free(i, ("download", job.id)):
+        if self._radio_free(i, "download", job.id):
             self._download(period)
 
     def aggregated(self, task: int, version: int) -> None:
@@ -169,19 +171,15 @@ class VirtualClock:
             if not self._heap:
                 return None
             time_s, kind, _, what = heapq.heappop(self._heap)
-            if kind in (WAKE, PLANNED):
-                if self._done[what.task]:
+            if kind in _OF_A_JOB:
+                period = self._periods.get(what)
+                if period is None:
                     continue
                 self._now = time_s
-                if not self._radio_free(what.device, ("wake", what)):
-                    continue
-                return Wake(what)
-            if kind == TICK:
-                if not all(self._done):
-                    self._now = time_s
-                    self.on_tick()
-                continue
-            if kind == DUE:
+                event = self._step(kind, period)
+                if event is not None:
+                    return event
+            elif kind == DUE:
                 task, mark = what
                 if mark != self._due_mark[task]:
                     continue
@@ -189,13 +187,14 @@ class VirtualClock:
                 _, what, _ = heapq.heappop(self._due[task])
                 self._due_changed[task] = None
                 return self._arrive(self._periods[what])
-            period = self._periods.get(what)
-            if period is None:
-                continue
-            self._now = time_s
-            event = self._step(kind, period)
-            if event is not None:
-                return event
+            elif kind == TICK:
+                if not all(self._done):
+                    self._now = time_s
+                    self.on_tick()
+            elif not self._done[what.task]:  # an order
+                self._now = time_s
+                if self._radio_free(what.device, "wake", what):
+                    return Wake(what)
 
     # -- phases ---------------------------------------------------------------------------------------
 
@@ -215,21 +214,13 @@ class VirtualClock:
             self._release_radio(i)
         if kind != COMPUTED:
             return self._fail(period, "window") if late else self._compute(period)
-        period.compute_J = float(
-            compute_J(
-                self._cycles[j][i],
-                order.steps,
-                self._batch(period),
-                period.frequency_Hz,
-                self._capacitance[i],
-            )
-        )
+        period.compute_J = period.committed_J
         self.ledger.book(i, j, COMPUTE, period.compute_J)
         self._computed_s[j][i] += period.compute_s
         self._release_cpu(period)
         if late:
             return self._fail(period, "window")
-        if self._radio_free(i, ("upload", period.job.id)):
+        if self._radio_free(i, "upload", period.job.id):
             self._upload(period)
         return None
 
@@ -251,7 +242,7 @@ class VirtualClock:
         if frequency_Hz < min(self._f_min[i], order.frequency_Hz):
             self._cpu_queue.setdefault(i, deque()).append(period.job.id)
             return None
-        period.share = self._share(period)
+        period.share = self._share(i, j, period.job.version)
         own = self._own_samples(i, j, period.share)
         period.samples = own if own is not None else int(sample_count(*self._samples[j], period.share))
         cycles = self._cycles[j][i], order.steps, self._batch(period), frequency_Hz
@@ -398,11 +389,11 @@ class VirtualClock:
         for job_id in self._cpu_queue.pop(i, ()):
             self._push(self._now, READY, job_id)
 
-    def _radio_free(self, device: int, request: tuple[str, Any]) -> bool:
+    def _radio_free(self, device: int, kind: str, what: Any) -> bool:
         """Whether a transfer may start now; with a shared radio it may have to queue."""
         if not self._shared_radio or self._radio_user[device] < 0:
             return True
-        self._radio_queue.setdefault(device, deque()).append(request)
+        self._radio_queue.setdefault(device, deque()).append((kind, what))
         return False
 
     def _release_radio(self, device: int) -> None:
@@ -440,11 +431,15 @@ class VirtualClock:
     def _batch(self, period: Period) -> int:
         return min(period.job.dispatch.batch, period.samples)
 
-    def _share(self, period: Period) -> float:
-        i, j = period.job.dispatch.device, period.job.dispatch.task
+    def shares(self, task: int, devices: Iterable[int]) -> tuple[float, ...]:
+        """How far the streams of `devices` have come by now, as a job would find them that starts to compute."""
+        return tuple(self._share(i, task, self._version[task]) for i in devices)
+
+    def _share(self, device: int, task: int, version: int) -> float:
+        i, j = device, task
         drift = self._drift[j]
         if drift.per_aggregation:
-            share = period.job.version / max(1, self._slots[j] - 1)
+            share = version / max(1, self._slots[j] - 1)
         else:
             share = streamed_share(
                 self._now, self._computed_s[j][i], self._window_s[j][i], drift.idle_rate, drift.active_rate

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmafl.data import Dataset, find, partition
-from dmafl.drift.streams import Stream, View, make_stream
+from dmafl.drift.streams import Stream, make_stream
 from dmafl.errors import bad_input
 from dmafl.learning.arrays import Vector
 from dmafl.learning.evaluation import evaluate, fixed_subset
@@ -22,6 +22,8 @@ from dmafl.learning.parameters import FlatModel
 from dmafl.learning.threads import compute_with_one_thread
 from dmafl.randomness import generator
 from dmafl.scenario.model import Scenario, Task
+from dmafl.simulation.gradient_sample import GradientSample
+from dmafl.simulation.views import shown
 
 StreamMaker = Callable[[Task, NDArray[np.int64]], Stream]
 """Makes a user's own stream from the task's settings and the samples dealt to devices, shape (I, D)."""
@@ -68,12 +70,25 @@ class TrainingOrder:
 
 
 @dataclass(frozen=True, slots=True)
+class TestingOrder:
+    """All that decides a test besides the model."""
+
+    task: int
+    share: float
+    everything: bool
+    local_shares: tuple[float, ...] | None = None
+    """How far the streams of the watched devices have come; None: no gradient is wanted."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tested:
     """Loss and accuracy on test data."""
 
     loss: float
     accuracy: float
     samples: int
+    gradient_norm2: float | None = None
+    """Squared norm of the global loss's gradient, estimated from a few samples of all devices; if asked for."""
 
 
 class Laboratory:
@@ -98,9 +113,23 @@ class Laboratory:
         """The local model of `order`."""
         return self.tasks[order.task].train(order, received)
 
-    def test(self, task: int, parameters: Vector, share: float, everything: bool) -> Tested:
-        """Loss and accuracy of a global model on the fixed subset, or on everything."""
-        return self.tasks[task].test(parameters, share, everything)
+    def test(
+        self,
+        task: int,
+        parameters: Vector,
+        share: float,
+        everything: bool,
+        local_shares: Sequence[float] | None = None,
+    ) -> Tested:
+        """Loss and accuracy of a global model on the fixed subset, or on everything.
+
+        With `local_shares`, how far the streams of `watched_devices` have come, also the squared gradient norm.
+        """
+        return self.tasks[task].test(parameters, share, everything, local_shares)
+
+    def watched_devices(self, task: int) -> list[int]:
+        """The devices whose data the squared gradient norm is estimated from."""
+        return self.tasks[task].gradient_sample.devices
 
 
 class Bench:
@@ -147,10 +176,13 @@ class Bench:
             )
         )
         self.subset = fixed_subset(self.test_inputs, scenario.evaluation.samples, 0)
+        self.gradient_sample = GradientSample(
+            scenario.fleet.devices, len(self.train_inputs), len(self.subset), scenario.seed, number
+        )
 
     def local_inputs(self, device: int, share: float) -> Inputs:
         """The samples that a device has when its stream has come to `share`."""
-        return _shown(self.train_inputs, self.stream.local(device, share))
+        return shown(self.train_inputs, self.stream.local(device, share))
 
     def train(self, order: TrainingOrder, received: Vector) -> Vector:
         """The local model of `order`."""
@@ -166,11 +198,22 @@ class Bench:
             sampling=self.settings.sampling,
         ).parameters
 
-    def test(self, parameters: Vector, share: float, everything: bool) -> Tested:
-        """Loss and accuracy of a global model."""
+    def test(
+        self,
+        parameters: Vector,
+        share: float,
+        everything: bool,
+        local_shares: Sequence[float] | None = None,
+    ) -> Tested:
+        """Loss and accuracy of a global model, and its squared gradient norm if asked for."""
         chosen = self.test_inputs if everything else self.subset
-        outcome = evaluate(self.model, parameters, _shown(chosen, self.stream.test(share)))
-        return Tested(outcome.loss, outcome.accuracy, outcome.samples)
+        outcome = evaluate(self.model, parameters, shown(chosen, self.stream.test(share)))
+        norm2 = (
+            self.gradient_sample.norm2(self.model, parameters, self.train_inputs, self.stream, local_shares)
+            if local_shares is not None
+            else None
+        )
+        return Tested(outcome.loss, outcome.accuracy, outcome.samples, norm2)
 
 
 def _inputs(data: Dataset, model: str) -> tuple[Inputs, Inputs]:
@@ -182,14 +225,3 @@ def _inputs(data: Dataset, model: str) -> tuple[Inputs, Inputs]:
         standardised(data.x_train, data.y_train, mean, std),
         standardised(data.x_test, data.y_test, mean, std),
     )
-
-
-def _shown(inputs: Inputs, view: View) -> Inputs:
-    """The samples of `view`."""
-    chosen = inputs if view.rows is None else inputs.select(view.rows)
-    if not view.roll_px and view.labels is None:
-        return chosen
-    chosen = chosen.compact()
-    images = np.roll(chosen.images, view.roll_px, axis=2) if view.roll_px else chosen.images
-    labels = chosen.labels if view.labels is None else view.labels[chosen.labels]
-    return replace(chosen, images=images, labels=labels)

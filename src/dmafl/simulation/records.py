@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,11 @@ from dmafl.errors import BadInput
 from dmafl.learning.arrays import Vector
 from dmafl.physics.stream import streamed_share
 from dmafl.server.core import Taken
+from dmafl.server.messages import Plain
 from dmafl.simulation.clock import VirtualClock
-from dmafl.simulation.laboratory import Tested
+from dmafl.simulation.laboratory import Tested, TestingOrder
+from dmafl.simulation.left_side import LeftSide
+from dmafl.simulation.observer import Observer
 from dmafl.simulation.period import Period
 from dmafl.simulation.workers import Pending, Workers
 
@@ -30,6 +34,10 @@ METRICS = pa.schema(
         ("compute_J", pa.float64()),
         ("downlink_J", pa.float64()),
         ("test_samples", pa.int64()),
+        ("predicted_loss", pa.float64()),
+        ("grad_norm2", pa.float64()),
+        ("bound_printed", pa.float64()),
+        ("bound_sharp", pa.float64()),
     ]
 )
 PERIODS = pa.schema(
@@ -59,6 +67,8 @@ PERIODS = pa.schema(
         ("outcome", pa.string()),
     ]
 )
+QUALITY = ("predicted_loss", "bound_printed", "bound_sharp")
+"""Columns that follow from periods and measured constants; they are filled in when a run has ended."""
 NOT_AGGREGATED = -1
 """Slot and staleness of a period whose local model was never aggregated."""
 
@@ -66,19 +76,38 @@ NOT_AGGREGATED = -1
 @dataclass
 class _Test:
     row: dict[str, Any]
+    task: int
+    work: float
+    """alpha eta e of the jobs since the test before."""
     outcome: Pending[Tested]
+    settled: bool = False
 
 
 class Records:
     """Notes what the server and the clock report, orders the tests, and hands out finished rows."""
 
-    def __init__(self, scheme: str, seed: int, clock: VirtualClock, workers: Workers) -> None:
+    def __init__(
+        self,
+        scheme: str,
+        seed: int,
+        clock: VirtualClock,
+        workers: Workers,
+        watched: Sequence[Sequence[int]],
+        observer: Observer,
+    ) -> None:
+        """`watched`: of each task, the devices whose data the gradient of the global loss is estimated from."""
         self._scheme, self._seed, self._clock, self._workers = scheme, seed, clock, workers
         world = clock.world
         self._names = world.task_names
         self._slots = world.slots.tolist()
         self._every = world.scenario.evaluation.every
-        self._drift = [task.drift for task in world.scenario.tasks.values()]
+        settings = list(world.scenario.tasks.values())
+        self._drift = [task.drift for task in settings]
+        self._rate = [task.learning_rate for task in settings]
+        self._watched, self._observer = watched, observer
+        # alpha eta e of the jobs in models made since the last test, and of those that wait for the next model.
+        self._work, self._gathered = [0.0] * len(settings), [0.0] * len(settings)
+        self._left_sides = [LeftSide() for _ in settings]
         self._window_s = world.devices.window_s.max(axis=0).tolist()
         self._tests: list[_Test] = []
         self._periods: list[dict[str, Any]] = []
@@ -96,11 +125,16 @@ class Records:
         self._periods.append(
             row | {"slot": taken.slot, "staleness": taken.staleness, "mix_weight": taken.weight}
         )
+        order = taken.job.dispatch
+        self._gathered[order.task] += taken.weight * self._rate[order.task] * order.steps
+        self._observer.taken(order.task, order.device, taken.received, taken.local, order.steps)
 
     def made(self, task: int, version: int, model: Vector, now: float) -> None:
         """A global model was made: test it if it is its turn, on everything if it is the last."""
         last = version == self._slots[task]
         self.models[task] = (version, model)
+        self._work[task] += self._gathered[task]
+        self._gathered[task] = 0.0
         if version % self._every == 0 or last:
             self._test(task, last)
 
@@ -125,8 +159,10 @@ class Records:
             "compute_J": compute,
             "downlink_J": downlink,
         }
-        share = self._share(task, version, now)
-        self._tests.append(_Test(row, self._workers.test(self._seed, task, model, share, everything)))
+        local_shares = self._clock.shares(task, self._watched[task])
+        order = TestingOrder(task, self._share(task, version, now), everything, local_shares)
+        work, self._work[task] = self._work[task], 0.0
+        self._tests.append(_Test(row, task, work, self._workers.test(self._seed, order, model)))
 
     def _share(self, task: int, version: int, now: float) -> float:
         """How far the stream of a device that never computes has come: what the test data follow."""
@@ -146,10 +182,18 @@ class Records:
 
     # -- rows -----------------------------------------------------------------------------------------
 
-    def finish_tests(self) -> None:
-        """Compute the tests that are still open."""
+    def settle_tests(self) -> None:
+        """Compute the tests that are still open, and add them up in their order."""
         for test in self._tests:
+            if test.settled:
+                continue
             self._finish(test)
+            test.row["grad_norm2"] = self._left_sides[test.task].tested(
+                test.work, test.outcome.result().gradient_norm2
+            )
+            row = test.row
+            self._observer.tested(test.task, row["aggregation"], row["time_s"], row["loss"])
+            test.settled = True
 
     def drop_failed_tests(self) -> None:
         """Forget tests that cannot be computed, because a model has diverged."""
@@ -171,7 +215,7 @@ class Records:
 
     def take_rows(self) -> tuple[pa.Table, pa.Table]:
         """The finished rows of metrics and periods since the last call."""
-        self.finish_tests()
+        self.settle_tests()
         metrics = pa.Table.from_pylist([test.row for test in self._tests], schema=METRICS)
         periods = pa.Table.from_pylist(self._periods, schema=PERIODS)
         self._tests, self._periods = [], []
@@ -180,7 +224,24 @@ class Records:
     def _finish(self, test: _Test) -> None:
         tested = test.outcome.result()
         test.row |= {"accuracy": tested.accuracy, "loss": tested.loss, "test_samples": tested.samples}
-        self.last[self._names.index(test.row["task"])] = tested
+        self.last[test.task] = tested
+
+    # -- checkpoint -----------------------------------------------------------------------------------
+
+    def state(self) -> Plain:
+        """What goes on from row to row; rows must have been taken, so that no test is open."""
+        return {
+            "lost": self.losses,
+            "work": self._work,
+            "gathered": self._gathered,
+            "left_sides": [one.plain() for one in self._left_sides],
+        }
+
+    def restore(self, state: Plain) -> None:
+        """Go on from `state`."""
+        self.losses = list(state["lost"])
+        self._work, self._gathered = list(state["work"]), list(state["gathered"])
+        self._left_sides = [LeftSide(**one) for one in state["left_sides"]]
 
     def _row(self, period: Period, end_s: float, outcome: str) -> dict[str, Any]:
         order = period.job.dispatch

@@ -15,6 +15,7 @@ from dmafl.server.messages import Job, Plain, Result
 from dmafl.server.policy import Policy
 from dmafl.simulation.clock import VirtualClock
 from dmafl.simulation.laboratory import Laboratory, TrainingOrder
+from dmafl.simulation.observer import Nobody, Observer
 from dmafl.simulation.records import Records
 from dmafl.simulation.workers import Workers
 from dmafl.world.world import World
@@ -45,11 +46,14 @@ class Unit:
         laboratory: Laboratory,
         workers: Workers,
         policies: list[Policy],
+        observer: Observer | None = None,
     ) -> None:
         self.scheme, self.seed, self.world = scheme, world.scenario.seed, world
         self.layouts = [bench.model.layout for bench in laboratory.tasks]
         self.clock = VirtualClock(world, _OrderedTraining(self.seed, workers), laboratory.samples)
-        self.records = Records(scheme, self.seed, self.clock, workers)
+        self.observer: Observer = observer if observer is not None else Nobody()
+        watched = [laboratory.watched_devices(task) for task in range(world.task_count)]
+        self.records = Records(scheme, self.seed, self.clock, workers, watched, self.observer)
         self.clock.tick_at(world.scenario.evaluation.at_s)
         first = [laboratory.first_model(task) for task in range(world.task_count)]
         self.server = Server(first, world.slots.tolist(), policies, self.clock, self.records)
@@ -92,12 +96,27 @@ class Unit:
     def state(self) -> tuple[Plain, dict[str, NDArray[Any]]]:
         """Everything, as plain values and arrays by name."""
         plain, arrays = self.server.state()
-        return {"server": plain, "clock": self.clock.state(), "lost": self.records.losses}, arrays
+        seen, more = self.observer.state()
+        whole = {
+            "server": plain,
+            "clock": self.clock.state(),
+            "records": self.records.state(),
+            "observer": seen,
+        }
+        return whole, arrays | {f"observer.{name}": array for name, array in more.items()}
 
     def restore(self, plain: Plain, arrays: dict[str, NDArray[Any]]) -> None:
         """Go on from `state`."""
         self.server.restore(plain["server"], arrays)
-        self.records.losses = list(plain["lost"])
+        self.records.restore(plain["records"])
+        self.observer.restore(
+            plain["observer"],
+            {
+                name.removeprefix("observer."): array
+                for name, array in arrays.items()
+                if name[:9] == "observer."
+            },
+        )
 
         def model_of(task: int, version: int) -> Vector:
             return np.asarray(arrays[f"model.{task}.{version}"], dtype=np.float32)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from dmafl.learning.arrays import Vector
 from dmafl.learning.threads import ENVIRONMENT
 from dmafl.scenario.model import Scenario
-from dmafl.simulation.laboratory import Laboratory, Material, Tested, TrainingOrder
+from dmafl.simulation.laboratory import Laboratory, Material, Tested, TestingOrder, TrainingOrder
 
 Answer = TypeVar("Answer")
 KEPT_LABORATORIES = 2
@@ -59,9 +60,7 @@ class Workers(Protocol):
         """Order a local model."""
         ...
 
-    def test(
-        self, seed: int, task: int, parameters: Vector, share: float, everything: bool
-    ) -> Pending[Tested]:
+    def test(self, seed: int, order: TestingOrder, parameters: Vector) -> Pending[Tested]:
         """Order a test."""
         ...
 
@@ -92,11 +91,9 @@ class InProcess:
         """Order a local model."""
         return Lazy(lambda: self._laboratories.of(seed).train(order, received))
 
-    def test(
-        self, seed: int, task: int, parameters: Vector, share: float, everything: bool
-    ) -> Pending[Tested]:
+    def test(self, seed: int, order: TestingOrder, parameters: Vector) -> Pending[Tested]:
         """Order a test."""
-        return Lazy(lambda: self._laboratories.of(seed).test(task, parameters, share, everything))
+        return Lazy(lambda: _tested(self._laboratories, seed, order, parameters))
 
 
 class Pool:
@@ -109,11 +106,9 @@ class Pool:
         """Order a local model."""
         return self._executor.submit(_train, seed, order, received)
 
-    def test(
-        self, seed: int, task: int, parameters: Vector, share: float, everything: bool
-    ) -> Pending[Tested]:
+    def test(self, seed: int, order: TestingOrder, parameters: Vector) -> Pending[Tested]:
         """Order a test."""
-        return self._executor.submit(_test, seed, task, parameters, share, everything)
+        return self._executor.submit(_test, seed, order, parameters)
 
 
 @contextmanager
@@ -124,13 +119,21 @@ def open_workers(
     if count == 1:
         yield InProcess(laboratories)
         return
+    with process_pool(count, _prepare, scenario, material) as executor:
+        yield Pool(executor)
+
+
+@contextmanager
+def process_pool(count: int, prepare: Callable[..., None], *given: Any) -> Iterator[ProcessPoolExecutor]:
+    """Fresh processes with one thread each, which call `prepare(*given)` first; orders not begun at the end are
+    dropped."""
     before = {name: os.environ.get(name) for name in ENVIRONMENT}
     os.environ.update(ENVIRONMENT)
     executor = ProcessPoolExecutor(
-        count, multiprocessing.get_context("spawn"), initializer=_prepare, initargs=(scenario, material)
+        count, multiprocessing.get_context("spawn"), initializer=prepare, initargs=given
     )
     try:
-        yield Pool(executor)
+        yield executor
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
         for name, value in before.items():
@@ -151,12 +154,15 @@ _here: Laboratories | None = None
 """The laboratories of a worker process; set once, when it starts."""
 
 
-def _prepare(scenario: Scenario, material: Material) -> None:
-    import signal
-
-    global _here
-    for number in (signal.SIGINT, signal.SIGTERM):  # stopping is the main process's to handle
+def ignore_signals() -> None:
+    """Leave stopping to the main process; call it first thing in a worker."""
+    for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+
+
+def _prepare(scenario: Scenario, material: Material) -> None:
+    global _here
+    ignore_signals()
     _here = Laboratories(scenario, material)
 
 
@@ -165,6 +171,12 @@ def _train(seed: int, order: TrainingOrder, received: Vector) -> Vector:
     return _here.of(seed).train(order, received)
 
 
-def _test(seed: int, task: int, parameters: Vector, share: float, everything: bool) -> Tested:
+def _test(seed: int, order: TestingOrder, parameters: Vector) -> Tested:
     assert _here is not None
-    return _here.of(seed).test(task, parameters, share, everything)
+    return _tested(_here, seed, order, parameters)
+
+
+def _tested(laboratories: Laboratories, seed: int, order: TestingOrder, parameters: Vector) -> Tested:
+    return laboratories.of(seed).test(
+        order.task, parameters, order.share, order.everything, order.local_shares
+    )

@@ -60,6 +60,11 @@ class TaskJobs:
         """The same jobs with some columns changed."""
         return replace(self, **changes)
 
+    def first(self, count: int) -> TaskJobs:
+        """The jobs of the first `count` slots."""
+        columns = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        return self.with_(**{name: value[:count] for name, value in columns.items()})
+
 
 def jobs_of(world: World, schedule: Schedule, timeline: Timeline, task: int) -> TaskJobs:
     """The jobs of `task` in the order of their slots; the schedule must complete every slot once (rule S1)."""

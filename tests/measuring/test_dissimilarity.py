@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from dmafl.learning.evaluation import gradient
-from dmafl.measure.dissimilarity import gram_at, gram_of_gradients, gram_of_labels, label_mix, mean_gram
+from dmafl.measuring.dissimilarity import gram_at, label_mix
+from dmafl.measuring.gram import gram_of_gradients, gram_of_labels, mean_gram
 from dmafl.scenario.toml import from_plain
 from dmafl.simulation.laboratory import Laboratory, Material
 from simulation.small import TASK, dataset, softmax

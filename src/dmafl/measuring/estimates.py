@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dmafl.learning.arrays import Vector
 from dmafl.learning.evaluation import evaluate, gradient
 from dmafl.learning.inputs import Inputs
+from dmafl.measuring.dissimilarity import SKETCH
+from dmafl.measuring.estimate import Estimate
+from dmafl.measuring.gram import sketched
 from dmafl.randomness import FloatArray, generator
 from dmafl.simulation.laboratory import Bench, Laboratory, TrainingOrder
+from dmafl.world.devices import draw_devices
 
 Progress = Callable[[str], None]
 
@@ -25,29 +27,10 @@ SINGLE_SAMPLES = 60
 """Samples per model for bounds on single gradients."""
 CURVATURE_SAMPLES = 600
 POWER_STEPS = 12
+MOST_NUMBERS = 50_000_000
+"""Numbers in the gradients of all devices above which they are sketched: 400 MB."""
 SHARES = np.linspace(0.0, 1.0, 5)
 """Where along the stream the drift is measured."""
-
-
-@dataclass(frozen=True, eq=False)
-class Estimate:
-    """A measured constant: a number, or one for each device (or pair of devices)."""
-
-    value: Any
-    low: Any
-    high: Any
-    """Smallest and largest value over the models at which it was measured."""
-    samples: int
-    method: str
-
-    def plain(self) -> dict[str, Any]:
-        """As plain values, for a file."""
-        return {
-            name: np.asarray(getattr(self, name)).tolist()
-            if name in ("value", "low", "high")
-            else getattr(self, name)
-            for name in ("value", "low", "high", "samples", "method")
-        }
 
 
 def visited_models(laboratory: Laboratory, task: int, count: int = POINTS) -> list[Vector]:
@@ -79,9 +62,7 @@ def estimate_task(
     points = visited_models(laboratory, task)
     local = [bench.local_inputs(i, 0.0) for i in devices]
     progress("gradients of all devices")
-    gradients = [
-        np.stack([gradient(bench.model, w, data).astype(np.float64) for data in local]) for w in points
-    ]
+    gradients = [_gradients(bench, w, local) for w in points]
     losses = [np.asarray([evaluate(bench.model, w, data).loss for data in local]) for w in points]
     count = sum(len(data) for data in local) * len(points)
     found = _dissimilarity(gradients, count)
@@ -92,8 +73,15 @@ def estimate_task(
     found |= _single_gradients(laboratory, task, points, local)
     found["sample_variance"] = _sample_variance(local)
     progress("drift")
-    found |= _drift(bench, points, list(devices))
+    found |= _drift(bench, points, draw_devices(laboratory.scenario).window_s[:, task])
     return found
+
+
+def _gradients(bench: Bench, w: Vector, local: Sequence[Inputs]) -> FloatArray:
+    """The gradient of every device; sketched where a large fleet's would not fit into memory."""
+    size = SKETCH if len(w) * len(local) > MOST_NUMBERS else None
+    found = (gradient(bench.model, w, data) for data in local)
+    return np.stack([sketched(one, size, bench.seed) if size else one.astype(np.float64) for one in found])
 
 
 def _dissimilarity(gradients: Sequence[FloatArray], count: int) -> dict[str, Estimate]:
@@ -266,16 +254,15 @@ def _sample_variance(local: Sequence[Inputs]) -> Estimate:
     )
 
 
-def _drift(bench: Bench, points: Sequence[Vector], devices: Sequence[int]) -> dict[str, Estimate]:
+def _drift(bench: Bench, points: Sequence[Vector], window_s: FloatArray) -> dict[str, Estimate]:
     """Loss per second that each device's stream adds to the global loss. Definition 2."""
     settings = bench.settings
-    slopes = np.zeros((len(points), len(devices), len(SHARES) - 1))
+    slopes = np.zeros((len(points), len(window_s), len(SHARES) - 1))
     for p, w in enumerate(points):
-        for i in devices:
+        for i in range(len(window_s)):
             losses = [evaluate(bench.model, w, bench.local_inputs(i, float(share))).loss for share in SHARES]
-            slopes[p, i] = np.diff(losses) / np.diff(SHARES) / len(devices)
+            slopes[p, i] = np.diff(losses) / np.diff(SHARES) / len(window_s)
     signed, size = slopes.mean(axis=2), np.abs(slopes).mean(axis=2)
-    window_s = settings.window_s.low
     n = slopes.size
     out = {}
     for phase, rate, override in (

@@ -3,17 +3,11 @@
 import numpy as np
 import pytest
 
-from dmafl.measure.dissimilarity import gram_of_labels, label_mix
-from dmafl.measure.probes import (
-    EVERY,
-    LAST,
-    MIXING,
-    SMALLEST_BATCH,
-    carry_out,
-    random_jobs,
-    run_probes,
-    warmed_up,
-)
+from dmafl.measuring.dissimilarity import label_mix
+from dmafl.measuring.gram import gram_of_labels
+from dmafl.measuring.probes import EVERY, LAST, carry_out, run_probes, warmed_up
+from dmafl.measuring.random_jobs import MIXING, SMALLEST_BATCH, ProbePlan, probe_plan, random_jobs
+from dmafl.scenario.model import Task
 from dmafl.scenario.toml import from_plain
 from dmafl.simulation.laboratory import Laboratory, Material
 from dmafl.theory.calibrated import TRUSTED, calibrate, outside, predict_jobs, rank_correlation
@@ -120,3 +114,36 @@ def test_calibration_on_embedded_data_predicts_runs_it_has_not_seen(laboratory: 
     assert calibration.spread < 0.5
     seen = [features(one, constants, labels, calibration.response) for one in jobs[:16]]
     assert all(outside(one, calibration) == () for one in seen)
+
+
+@pytest.mark.parametrize("growing", [True, False])
+def test_probes_cover_the_ranges_of_the_task(growing: bool) -> None:
+    """A plan may use any steps and batches that the task allows, so probes must come near all of them."""
+    drift = {"kind": "growth" if growing else "none", "start_fraction": 0.3}
+    wide = {"steps_min": 60, "steps_max": 90, "batch_min": 2, "batch_max": 150, "mixing": 0.05}
+    task = embedded(**wide, drift=drift).tasks[0].settings
+    drawn = [random_jobs(task, DEVICES, SLOTS, seed=7, number=number) for number in range(60)]
+    steps, batch = (np.concatenate([getattr(one, name) for one in drawn]) for name in ("steps", "batch"))
+    assert (steps.min(), batch.min()) == (1, 2)
+    assert steps.max() > 85
+    assert batch.max() > 120
+    assert all((one.batch <= one.samples).all() for one in drawn)
+    assert min(one.mix.max() for one in drawn) < MIXING[0]
+
+
+def test_narrow_ranges_leave_probes_as_they_are() -> None:
+    narrow = {"steps_min": 5, "steps_max": 10, "batch_min": 16, "batch_max": 20}
+    for number in range(5):
+        usual, other = (
+            random_jobs(embedded(**own).tasks[0].settings, DEVICES, SLOTS, seed=7, number=number)
+            for own in ({}, narrow)
+        )
+        for name in ("device", "version", "steps", "batch", "mix"):
+            np.testing.assert_array_equal(getattr(usual, name), getattr(other, name))
+
+
+def test_how_long_probes_are() -> None:
+    linear, deep = (Task(slots=200, steps_min=5, steps_max=60, model=model) for model in ("softmax", "cnn"))
+    assert probe_plan(linear) == ProbePlan(slots=150, largest_steps=60, warm_up_slots=0)
+    assert probe_plan(linear.model_copy(update={"slots": 40})).slots == 40
+    assert probe_plan(deep) == ProbePlan(slots=60, largest_steps=20, warm_up_slots=60)

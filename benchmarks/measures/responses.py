@@ -1,0 +1,235 @@
+"""How plans respond when one setting changes: what an engineer would expect, and how often it held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dmafl.planning.problem import Knowledge, make_problem
+from dmafl.planning.solve import solve
+from dmafl.planning.synthetic import synthetic_knowledge, synthetic_world
+from dmafl.plans.plan import Plan
+from dmafl.scenario.model import Scenario
+from dmafl.theory.calibrated import Calibration
+from dmafl.world.world import World
+
+Row = dict[str, Any]
+FIRST_SEED = 1000
+KINDS = (("calibrated", "gram"), ("sharp", "diagonal"))
+SIZE, QUICK_SIZE = (10, 2, 30), (4, 2, 6)
+LIMIT_S, QUICK_LIMIT_S = 8.0, 2.0
+TASK = "task_0"
+
+Change = Callable[[Scenario, dict[str, Knowledge], float], tuple[Scenario, dict[str, Knowledge]]]
+Measure = Callable[[Plan], float]
+
+
+@dataclass(frozen=True)
+class Response:
+    """A setting raised from its low to its high factor, and what should happen then."""
+
+    name: str
+    change: Change
+    low: float
+    high: float
+    measure: Measure
+    sign: int
+
+
+def _task(scenario: Scenario, **changes: Any) -> Scenario:
+    tasks = dict(scenario.tasks)
+    tasks[TASK] = tasks[TASK].model_copy(update=changes)
+    return scenario.model_copy(update={"tasks": tasks})
+
+
+def importance(
+    scenario: Scenario, known: dict[str, Knowledge], factor: float
+) -> tuple[Scenario, dict[str, Knowledge]]:
+    """gamma of the first task."""
+    return _task(scenario, importance=scenario.tasks[TASK].importance * factor), known
+
+
+def device_energy(
+    scenario: Scenario, known: dict[str, Knowledge], factor: float
+) -> tuple[Scenario, dict[str, Knowledge]]:
+    """c_2."""
+    objective = scenario.objective.model_copy(update={"device_energy_weight": factor})
+    return scenario.model_copy(update={"objective": objective}), known
+
+
+def station_energy(
+    scenario: Scenario, known: dict[str, Knowledge], factor: float
+) -> tuple[Scenario, dict[str, Knowledge]]:
+    """c_3."""
+    objective = scenario.objective.model_copy(update={"station_energy_weight": factor})
+    return scenario.model_copy(update={"objective": objective}), known
+
+
+def window(
+    scenario: Scenario, known: dict[str, Knowledge], factor: float
+) -> tuple[Scenario, dict[str, Knowledge]]:
+    """T^QoE of the first task; a larger factor is a shorter window."""
+    old = scenario.tasks[TASK].window_s
+    return _task(scenario, window_s=replace(old, values=tuple(value / factor for value in old.values))), known
+
+
+def _drift(name: str) -> Change:
+    def change(
+        scenario: Scenario, known: dict[str, Knowledge], factor: float
+    ) -> tuple[Scenario, dict[str, Knowledge]]:
+        one = known[TASK]
+        constants = [
+            replace(
+                c,
+                **{
+                    f"drift_{name}": getattr(c, f"drift_{name}") * factor,
+                    f"drift_{name}_size": getattr(c, f"drift_{name}_size") * factor,
+                },
+            )
+            for c in (one.constants, one.prediction or one.constants)
+        ]
+        return scenario, known | {TASK: replace(one, constants=constants[0], prediction=constants[1])}
+
+    return change
+
+
+def colder(
+    scenario: Scenario, known: dict[str, Knowledge], factor: float
+) -> tuple[Scenario, dict[str, Knowledge]]:
+    """F(w0): the bound starts higher, the prediction has more to train away."""
+    one = known[TASK]
+    calibration = one.calibration
+    assert isinstance(calibration, Calibration)
+    weights = replace(calibration.weights, training=calibration.weights.training * factor)
+    return scenario, known | {
+        TASK: replace(
+            one,
+            constants=replace(one.constants, first_loss=one.constants.first_loss * factor),
+            calibration=replace(calibration, weights=weights),
+        )
+    }
+
+
+def stranger(
+    scenario: Scenario, known: dict[str, Knowledge], factor: float
+) -> tuple[Scenario, dict[str, Knowledge]]:
+    """Device 0 differs more from the others: delta_0, and its row of Gamma with it."""
+    one = known[TASK]
+
+    def scaled(c: Any) -> Any:
+        size = np.ones(c.devices)
+        size[0] = np.sqrt(factor)
+        return replace(c, gram=c.gram * size[:, None] * size, dissimilarity=c.dissimilarity * size**2)
+
+    prediction = scaled(one.prediction or one.constants)
+    return scenario, known | {
+        TASK: replace(one, constants=scaled(one.constants), prediction=prediction, labels=None)
+    }
+
+
+def _own(plan: Plan) -> Any:
+    return plan.schedule.task == 0
+
+
+def step_share(plan: Plan) -> float:
+    """Share of all SGD steps that the first task has."""
+    return float(plan.schedule.steps[_own(plan)].sum() / plan.schedule.steps.sum())
+
+
+def energy(plan: Plan) -> float:
+    """Energy of the first task [J]."""
+    return sum(plan.terms[TASK][name] for name in ("uplink_J", "compute_J", "downlink_J"))
+
+
+def device_energy_of_all(plan: Plan) -> float:
+    """Energy of all devices [J]."""
+    return sum(terms["uplink_J"] + terms["compute_J"] for terms in plan.terms.values())
+
+
+def compute_s(plan: Plan) -> float:
+    """Mean computing time of the first task [s]."""
+    return float(plan.timeline.compute_s[_own(plan)].mean())
+
+
+def idle_s(plan: Plan) -> float:
+    """Time that devices spend idle before jobs of the first task, and after the last one until its end [s]."""
+    own = _own(plan)
+    horizon = float(plan.timeline.end_s[own].max())
+    busy = (plan.timeline.end_s - plan.schedule.start_s)[own].sum()
+    return horizon * plan.world.device_count - float(busy)
+
+
+def slots_per_s(plan: Plan) -> float:
+    """Uploads per second of the first task."""
+    own = _own(plan)
+    return float(own.sum() / plan.timeline.end_s[own].max())
+
+
+def distance_m(plan: Plan) -> float:
+    """Mean distance of the devices that train, job by job [m]."""
+    return float(plan.world.devices.distance_m[plan.schedule.device].mean())
+
+
+def speed_or_batch(plan: Plan) -> float:
+    """Mean log of frequency times batch of the first task."""
+    own = _own(plan)
+    return float(np.log(plan.schedule.frequency_Hz[own]).mean() + np.log(plan.schedule.batch[own]).mean())
+
+
+def steps_of_device_0(plan: Plan) -> float:
+    """SGD steps of device 0 in the first task."""
+    own = _own(plan) & (plan.schedule.device == 0)
+    return float(plan.schedule.steps[own].sum())
+
+
+def work(plan: Plan) -> float:
+    """Samples computed for the first task."""
+    own = _own(plan)
+    return float((plan.schedule.steps * plan.schedule.batch)[own].sum())
+
+
+RESPONSES = (
+    Response("importance up: SGD share up", importance, 0.2, 5.0, step_share, +1),
+    Response("importance up: energy up", importance, 0.2, 5.0, energy, +1),
+    Response("importance up: frequency or batch up", importance, 0.2, 5.0, speed_or_batch, +1),
+    Response("c2 up: device energy down", device_energy, 0.3, 3.0, device_energy_of_all, -1),
+    Response("c3 up: devices nearer the station", station_energy, 0.1, 10.0, distance_m, -1),
+    Response("active drift up: computing time down", _drift("active"), 0.3, 10.0, compute_s, -1),
+    Response("idle drift up: idle time down", _drift("idle"), 0.3, 10.0, idle_s, -1),
+    Response("window down: uploads more frequent", window, 0.7, 2.0, slots_per_s, +1),
+    Response("colder model: more work", colder, 0.5, 2.0, work, +1),
+    Response("device more dissimilar: fewer steps", stranger, 0.1, 10.0, steps_of_device_0, -1),
+)
+
+
+def responses(seeds: int, quick: bool) -> list[Row]:
+    """How often each response held, and by how much the measure changed."""
+    size, limit_s = (QUICK_SIZE, QUICK_LIMIT_S) if quick else (SIZE, LIMIT_S)
+    rows = []
+    for quality, dissimilarity in KINDS:
+        for one in RESPONSES[: 2 if quick else None]:
+            held, ratios = 0, []
+            count = 1 if quick else seeds
+            for seed in range(FIRST_SEED, FIRST_SEED + count):
+                world = synthetic_world(*size, seed)
+                known = synthetic_knowledge(world, seed)
+                values = []
+                for factor in (one.low, one.high):
+                    scenario, knowledge = one.change(world.scenario, known, factor)
+                    problem = make_problem(
+                        World.resolve(scenario), knowledge, quality=quality, dissimilarity=dissimilarity
+                    )
+                    values.append(one.measure(solve(problem, time_limit_s=limit_s)))
+                held += int(one.sign * (values[1] - values[0]) > 0)
+                ratios.append(values[1] / values[0] if values[0] else np.nan)
+            rows.append(
+                {"quality": quality, "response": one.name, "held": held, "of": count, "ratios": ratios}
+            )
+            print(
+                f"response {quality:10} {one.name:40} held {held} of {count}, median ratio {np.nanmedian(ratios):.3g}",
+                flush=True,
+            )
+    return rows

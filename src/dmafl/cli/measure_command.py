@@ -1,0 +1,60 @@
+"""`dmafl measure`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+INTERRUPTED = 130
+
+
+def measure(
+    scenario: Annotated[Path, typer.Argument(help="A scenario file, see `dmafl init`.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write.")] = Path("measured.json"),
+    probes: Annotated[
+        int, typer.Option(help="Probe runs of each task, 12 or more; 0: constants alone.", min=0)
+    ] = 48,
+    workers: Annotated[int, typer.Option(help="Processes that probe; 0: as many as cores.", min=0)] = 0,
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(help="Folder with mnist.npz, fashion_mnist.npz, svhn.npz or your own NAME.npz."),
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Measure anew, and keep nothing but the file.")
+    ] = False,
+) -> None:
+    """Estimate the constants of every task, and calibrate the prediction of its loss on short probe runs.
+
+    Ctrl-C keeps what is done; the same command goes on.
+    """
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+    from dmafl.measuring.measure import measure as measure_scenario
+    from dmafl.measuring.measured import write_measured
+    from dmafl.reports.console import console
+    from dmafl.reports.measure_view import MeasureView
+    from dmafl.reports.measured_table import print_measured
+    from dmafl.scenario.toml import load
+
+    loaded = load(scenario)
+    out = console()
+    try:
+        with MeasureView(out) as view:
+            measured = measure_scenario(
+                loaded,
+                probes=probes,
+                workers=workers if workers > 0 else os.cpu_count() or 1,
+                data_dir=data_dir,
+                use_cache=not no_cache,
+                watcher=view,
+            )
+    except KeyboardInterrupt as stop:
+        kept = "nothing is kept" if no_cache else "what is done is kept: the same command goes on"
+        sys.stderr.write(f"interrupted; {', '.join(filter(None, (str(stop), kept)))}.\n")
+        raise typer.Exit(INTERRUPTED) from None
+    write_measured(measured, output)
+    print_measured(out, loaded, measured)
+    out.print(f"Wrote {output}", highlight=False, markup=False)

@@ -1,0 +1,59 @@
+"""Which measured constants `dmafl run` puts beside what is reached, and what it says if there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dmafl.errors import ShownAsIs, bad_input
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dmafl.measuring.measured import Measured
+    from dmafl.runs.run import Run
+    from dmafl.scenario.model import Scenario
+
+
+def given_or_measured(
+    scenario: Scenario,
+    seeds: Sequence[int],
+    file: Path | None,
+    measure_first: bool,
+    workers: int,
+    data_dir: Path | None,
+    out: Console,
+) -> Measured | dict[int, Measured] | None:
+    """From `file`, or measured now for every seed, or None: what is kept from before."""
+    from dmafl.measuring.measure import measure
+    from dmafl.measuring.measured import read_measured
+    from dmafl.reports.measure_view import MeasureView
+
+    if file is not None and measure_first:
+        raise bad_input(
+            "--measure", "must not go with --measured", ShownAsIs("both"), "Leave one of them out."
+        )
+    if file is not None:
+        return read_measured(file)
+    if not measure_first:
+        return None
+    found = {}
+    for seed in seeds:
+        own = scenario.model_copy(update={"seed": seed}).in_folder(scenario.folder)
+        with MeasureView(out) as view:
+            found[seed] = measure(own, workers=workers, data_dir=data_dir, watcher=view)
+    return found
+
+
+def missing(run: Run, scenario: Path) -> str:
+    """One line for a run that has no prediction, and could have one."""
+    could = {
+        unit.rpartition("-s")[2] for unit, how in run.manifest["units"].items() if not how.get("rounds", True)
+    }
+    known = run.manifest.get("measured", {})
+    without = sorted(could - set(known), key=int)
+    if not without:
+        return ""
+    seeds = f" for seed{'s' if len(without) > 1 else ''} {', '.join(without)}" if known else ""
+    return f"No prediction and no bounds{seeds}: `dmafl measure {scenario}` adds them to the next run."

@@ -1,0 +1,123 @@
+"""Carrying probes out, in this process or in others at once; every finished one is kept at once.
+
+Outcomes do not depend on how many processes there are: a probe's number decides all its draws.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any
+
+from dmafl.errors import ShownAsIs, bad_input
+from dmafl.learning.arrays import Vector
+from dmafl.learning.divergence import Diverged
+from dmafl.measuring.outcome import Outcome
+from dmafl.measuring.probes import carry_out
+from dmafl.measuring.random_jobs import ProbePlan, random_jobs
+from dmafl.scenario.model import Scenario
+from dmafl.simulation.laboratory import Laboratory, Material
+from dmafl.simulation.stopping import Interrupted, stop_asked
+from dmafl.simulation.workers import Laboratories, ignore_signals, process_pool
+
+LOOK_EVERY_S = 0.2
+"""How often a wait for workers looks whether it is to stop."""
+
+
+@dataclass(frozen=True)
+class ProbeOrder:
+    """Which probe to run."""
+
+    task: int
+    number: int
+    plan: ProbePlan
+
+
+def carry_out_all(
+    orders: Sequence[ProbeOrder],
+    starts: Mapping[int, Vector],
+    laboratory: Laboratory,
+    material: Material,
+    workers: int,
+) -> Generator[tuple[ProbeOrder, Outcome], None, None]:
+    """The outcomes as they come in. Ctrl-C and SIGTERM end it with `Interrupted`, within a slot or so."""
+    if not orders:
+        return
+    with stop_asked() as asked:
+        if workers == 1:
+            for order in orders:
+                yield order, _probe(laboratory, order, starts, asked)
+        else:
+            count = min(workers, len(orders))
+            yield from _in_processes(orders, starts, laboratory.scenario, material, count, asked)
+
+
+def _in_processes(
+    orders: Sequence[ProbeOrder],
+    starts: Mapping[int, Vector],
+    scenario: Scenario,
+    material: Material,
+    workers: int,
+    asked: Callable[[], bool],
+) -> Generator[tuple[ProbeOrder, Outcome], None, None]:
+    stop = get_context("spawn").Event()
+    with process_pool(workers, _prepare, scenario, material, dict(starts), stop) as pool:
+        try:
+            pending = {pool.submit(_probe_here, order): order for order in orders}
+            while pending:
+                done, _ = wait(pending, timeout=LOOK_EVERY_S, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield pending.pop(future), future.result()
+                if asked():
+                    raise Interrupted
+        except BrokenProcessPool:
+            if asked():
+                raise Interrupted from None
+            raise bad_input(
+                "workers",
+                "must stay alive while probes run",
+                ShownAsIs("a worker process that was killed, perhaps for its memory"),
+                "Measure again: finished probes are kept. Use fewer workers if memory is short.",
+            ) from None
+        finally:
+            stop.set()
+
+
+def _probe(
+    laboratory: Laboratory, order: ProbeOrder, starts: Mapping[int, Vector], stop: Callable[[], bool]
+) -> Outcome:
+    begun = time.process_time()
+    scenario, plan = laboratory.scenario, order.plan
+    jobs = random_jobs(
+        laboratory.tasks[order.task].settings,
+        scenario.fleet.devices,
+        plan.slots,
+        seed=scenario.seed,
+        number=order.number,
+        largest_steps=plan.largest_steps,
+    )
+    try:
+        reached = carry_out(laboratory, order.task, jobs, order.number, starts.get(order.task), stop)
+    except Diverged:
+        return Outcome(None, None, time.process_time() - begun)
+    return Outcome(reached.loss, reached.accuracy, time.process_time() - begun)
+
+
+_here: tuple[Laboratories, int, Mapping[int, Vector], Any] | None = None
+"""What a worker process works with; set once, when it starts."""
+
+
+def _prepare(scenario: Scenario, material: Material, starts: Mapping[int, Vector], stop: Any) -> None:
+    global _here
+    ignore_signals()
+    _here = Laboratories(scenario, material), scenario.seed, starts, stop
+
+
+def _probe_here(order: ProbeOrder) -> Outcome:
+    assert _here is not None
+    laboratories, seed, starts, stop = _here
+    return _probe(laboratories.of(seed), order, starts, stop.is_set)
