@@ -32,7 +32,7 @@ from dmafl.measuring.probes import Probe, run_probes, warmed_up
 from dmafl.scenario.toml import from_plain
 from dmafl.simulation.laboratory import Laboratory, Material
 from dmafl.theory.block import block
-from dmafl.theory.calibrated import Calibration, calibrate, predict_jobs, rank_correlation
+from dmafl.theory.calibrated import Calibration, Course, calibrate, predict_jobs, rank_correlation
 from dmafl.theory.constants import PER_DEVICE, Constants
 from dmafl.theory.features import LabelMix
 from dmafl.theory.printed import printed
@@ -93,6 +93,7 @@ class Runs:
     probes: list[Probe]
     constants: Constants
     labels: LabelMix
+    course: Course | None = None
 
     @property
     def losses(self) -> np.ndarray:
@@ -147,15 +148,16 @@ def runs_of(name: str, study: Study, seed: int, data_dir: Path | None) -> Runs:
     constants = no_constants(labels)
     if study.bounds:
         constants = Constants(**{key: one.value for key, one in estimate_task(laboratory, 0).items()})
-    start = None
+    start = course = None
     if study.warm_up_slots:
-        start = warmed_up(laboratory, 0, slots=study.warm_up_slots)
+        warm = warmed_up(laboratory, 0, slots=study.warm_up_slots)
+        start, course = warm.model, warm.course
         constants = replace(constants, first_loss=laboratory.test(0, start, 1.0, False).loss)
     numbers = range(max(study.probes) + study.held_out)
     done = run_probes(
         laboratory, 0, numbers, slots=study.slots, largest_steps=study.largest_steps, start=start
     )
-    return Runs(list(done), constants, labels)
+    return Runs(list(done), constants, labels, course)
 
 
 def no_constants(labels: LabelMix) -> Constants:
@@ -194,13 +196,13 @@ def study_task(name: str, study: Study, seeds: Sequence[int], data_dir: Path | N
 def _fit(runs: Runs, what: Callable[[Runs], Known], count: int) -> Calibration:
     """The fit to the first `count` runs."""
     jobs = [probe.jobs for probe in runs.probes[:count]]
-    return calibrate(jobs, runs.losses[:count], *what(runs), slots=COMMON["slots"])
+    return calibrate(jobs, runs.losses[:count], *what(runs), slots=COMMON["slots"], course=runs.course)
 
 
 def _ranks(runs: Runs, what: Callable[[Runs], Known], found: Calibration, first: int) -> float:
     """Rank correlation over the runs from `first` on."""
     known = what(runs)
-    predicted = [predict_jobs(probe.jobs, *known, found).value for probe in runs.probes[first:]]
+    predicted = [predict_jobs(probe.jobs, *known, found, runs.course).value for probe in runs.probes[first:]]
     return rank_correlation(predicted, runs.losses[first:])
 
 

@@ -75,7 +75,7 @@ def test_a_probe_gives_the_same_outcome_again(laboratory: Laboratory) -> None:
 
 
 def test_probes_can_start_from_a_warmed_up_model(laboratory: Laboratory) -> None:
-    start = warmed_up(laboratory, 0, slots=12, steps=5)
+    start = warmed_up(laboratory, 0, slots=12, steps=5).model
     before, after = (
         laboratory.test(0, model, 1.0, False).loss for model in (laboratory.first_model(0), start)
     )

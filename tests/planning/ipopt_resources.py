@@ -128,7 +128,8 @@ def _sharp(
     for k, i in enumerate(choice.device):
         N = N + mix[k] * eta * e[k]
         moved = sum(
-            (mix[m] * (e[m] * eta * np.sqrt(V2) + d[m]) for m in range(int(choice.version[k]), k)), start=ca.SX(0)
+            (mix[m] * (e[m] * eta * np.sqrt(V2) + d[m]) for m in range(int(choice.version[k]), k)),
+            start=ca.SX(0),
         )
         d.append(moved)
         root, pull = np.sqrt(c.dissimilarity[i]), rho_p * eta * np.sqrt(V2)

@@ -227,7 +227,9 @@ def test_near_the_most_promising_of_all_schedules(model, capsys):
     best = screened_brute_force(problem, found.choices[0])
     with capsys.disabled():
         gap = found.objective / best - 1
-        sys.stdout.write(f"\nsca at (3, 1, 4), {model[0]}: {found.objective:.6f}, {gap:+.2%} from the best polished\n")
+        sys.stdout.write(
+            f"\nsca at (3, 1, 4), {model[0]}: {found.objective:.6f}, {gap:+.2%} from the best polished\n"
+        )
     assert found.objective <= best * (1 + WITHIN_BRUTE_FORCE)
 
 

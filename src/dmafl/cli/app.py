@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from dmafl.cli import data_commands, measure_command
+from dmafl.cli import data_commands, measure_command, plan_command, replan_command
 from dmafl.errors import BadInput, ShownAsIs, bad_input
 from dmafl.version import __version__
 
@@ -78,6 +78,8 @@ def check(
 
 
 app.command()(measure_command.measure)
+app.command()(plan_command.plan)
+app.command()(replan_command.replan)
 
 
 @app.command()
@@ -85,7 +87,10 @@ def run(
     scenario: ScenarioArgument,
     scheme: Annotated[
         list[str] | None,
-        typer.Option(help="fedasync, fedavg-full, fedavg-partial, fedbuff, scheduled; or all."),
+        typer.Option(
+            help="dma-fl, dma-fl-nr, dma-fl-ns, dma-fl-online, fedasync, fedavg-full, fedavg-partial, fedbuff, "
+            "scheduled; or all."
+        ),
     ] = None,
     plan: Annotated[Path | None, typer.Option(help="The plan that `scheduled` carries out.")] = None,
     seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 3 or 0-4 or 1,5,7.")] = None,
@@ -101,13 +106,16 @@ def run(
         Path | None,
         typer.Option(help="What `dmafl measure` wrote: adds prediction and bounds. Without: what is kept."),
     ] = None,
+    plan_time: Annotated[
+        float, typer.Option(help="Seconds for the plan of a scheme that makes one.", min=0.0)
+    ] = 30.0,
     measure: Annotated[
         bool, typer.Option("--measure", help="Measure first, for every seed, unless it is kept.")
     ] = False,
 ) -> None:
     """Simulate schemes with real training. Ctrl-C saves; --resume goes on, bit for bit."""
     os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
-    from dmafl.cli.measured_for_run import given_or_measured, missing
+    from dmafl.cli.measured_for_run import given_or_measured, measured_once, missing
     from dmafl.cli.seeds import parse_seeds
     from dmafl.plans.files import read_plan
     from dmafl.reports.console import console
@@ -117,20 +125,22 @@ def run(
     from dmafl.runs.folder import RunFolder
     from dmafl.runs.run import run as run_schemes
     from dmafl.scenario.toml import load
-    from dmafl.schemes.registry import BASELINES
+    from dmafl.schemes.registry import BASELINES, PLANNING
 
     loaded = load(scenario)
     planned = read_plan(plan).plan if plan is not None else None
     folder = output if output is not None else Path("runs") / loaded.name
     names = None if not scheme else list(dict.fromkeys(scheme))
     if names is not None and "all" in names:
-        names = [*BASELINES, *(["scheduled"] if planned is not None else [])]
+        names = [*PLANNING[:3], *BASELINES, *(["scheduled"] if planned is not None else [])]
     out = console()
     count = workers if workers > 0 else os.cpu_count() or 1
     own_seed = planned.world.scenario.seed if planned is not None else loaded.seed
     chosen = parse_seeds(seeds) if seeds is not None else [own_seed]
     first = measure and not (resume and RunFolder(folder).exists())  # a run goes on with what it began with
     constants = given_or_measured(loaded, chosen, measured, first, count, data_dir, out)
+    if constants is None and set(names or ()) & set(PLANNING):
+        measured_once(loaded, count, data_dir, out)
     try:
         with LiveView(out) as view:
             done = run_schemes(
@@ -139,6 +149,7 @@ def run(
                 schemes=names,
                 seeds=chosen,
                 measured=constants,
+                plan_time_s=plan_time,
                 output=folder,
                 workers=count,
                 resume=resume,

@@ -46,6 +46,15 @@ def given_or_measured(
     return found
 
 
+def measured_once(scenario: Scenario, workers: int, data_dir: Path | None, out: Console) -> None:
+    """Measure the scenario's own seed unless it is kept: what schemes plan with, for all seeds."""
+    from dmafl.measuring.measure import measure
+    from dmafl.reports.measure_view import MeasureView
+
+    with MeasureView(out) as view:
+        measure(scenario, workers=workers, data_dir=data_dir, watcher=view)
+
+
 def missing(run: Run, scenario: Path) -> str:
     """One line for a run that has no prediction, and could have one."""
     could = {

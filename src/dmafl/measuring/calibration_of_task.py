@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dmafl.learning.arrays import Vector
 from dmafl.measuring.cache import Cache
@@ -16,15 +17,37 @@ from dmafl.measuring.watching import Watcher
 from dmafl.measuring.workbench import Workbench
 from dmafl.scenario.model import Scenario
 from dmafl.simulation.stopping import Interrupted
-from dmafl.theory.calibrated import FEWEST_PROBES, calibrate
+from dmafl.theory.calibrated import FEWEST_PROBES, Course, calibrate
 
 
 @dataclass
 class Probed:
-    """The probes of a task by number, and the CPU time of the warm-up before them [s]; grows as they come in."""
+    """The probes of a task by number, and what the warm-up before them gave and took; grows as they come in."""
 
     outcomes: dict[int, Outcome]
     warm_up_s: float = 0.0
+    """CPU time [s]."""
+    tested: tuple[int, ...] = ()
+    losses: tuple[float, ...] = ()
+    """Losses of the warm-up after so many slots."""
+
+    def know_warm_up(self, kept: Any) -> bool:
+        """Take over what the cache has of a warm-up, if it is one."""
+        if not isinstance(kept, dict) or set(kept) != {"cpu_s", "tested", "losses"}:
+            return False
+        self.warm_up_s = float(kept["cpu_s"])
+        self.tested, self.losses = tuple(kept["tested"]), tuple(kept["losses"])
+        return True
+
+    def course(self, scenario: Scenario, name: str) -> Course | None:
+        """The warm-up as the fit takes it; None where there was none."""
+        if not self.tested:
+            return None
+        from dmafl.measuring.probes import warm_up_jobs
+
+        task = scenario.tasks[name]
+        jobs = warm_up_jobs(task, scenario.fleet.devices, probe_plan(task).warm_up_slots)
+        return Course(jobs, self.tested, self.losses)
 
 
 def probe_tasks(
@@ -36,8 +59,7 @@ def probe_tasks(
     }
     for name, found in probed.items():
         watcher.probes(name, len(found.outcomes), probes)
-        warm_up_s = cache.read("probes", bench.keys[name].probes, "start")
-        found.warm_up_s = warm_up_s if isinstance(warm_up_s, float) else 0.0
+        found.know_warm_up(cache.read("probes", bench.keys[name].probes, "start"))
     try:
         _run_missing(bench, probed, probes, workers, cache, watcher)
     except Interrupted:
@@ -73,7 +95,14 @@ def calibrated_task(scenario: Scenario, name: str, found: MeasuredTask, probed: 
         for number in finite
     ]
     constants = for_prediction(found.constants, found.labels)
-    calibration = calibrate(jobs, list(finite.values()), constants, found.labels, slots=task.slots)
+    calibration = calibrate(
+        jobs,
+        list(finite.values()),
+        constants,
+        found.labels,
+        slots=task.slots,
+        course=probed.course(scenario, name),
+    )
     return replace(found, calibration=calibration, cost=cost)
 
 
@@ -118,12 +147,13 @@ def _start(bench: Workbench, j: int, name: str, probed: Probed, cache: Cache, wa
 
     path = ("probes", bench.keys[name].probes, "start")
     kept = cache.read_model(*path)
-    if kept is not None and len(kept) == len(bench.laboratory.first_model(j)):
+    if kept is not None and probed.tested and len(kept) == len(bench.laboratory.first_model(j)):
         return kept
     watcher.stage(name, "warming the model up for its probes")
     begun = time.process_time()
-    model = warmed_up(bench.laboratory, j, slots=probe_plan(bench.scenario.tasks[name]).warm_up_slots)
-    probed.warm_up_s = time.process_time() - begun
-    cache.write(probed.warm_up_s, *path)
-    cache.write_model(model, *path)
-    return model
+    warm = warmed_up(bench.laboratory, j, slots=probe_plan(bench.scenario.tasks[name]).warm_up_slots)
+    course = {"tested": list(warm.course.slots), "losses": list(warm.course.losses)}
+    probed.know_warm_up(course | {"cpu_s": time.process_time() - begun})
+    cache.write_model(warm.model, *path)
+    cache.write(course | {"cpu_s": probed.warm_up_s}, *path)
+    return warm.model

@@ -13,8 +13,10 @@ import numpy as np
 from dmafl.learning.aggregation import mix
 from dmafl.learning.arrays import Vector
 from dmafl.measuring.random_jobs import WARM_UP_SLOTS, random_jobs
+from dmafl.scenario.model import Task
 from dmafl.simulation.laboratory import Laboratory, TrainingOrder
 from dmafl.simulation.stopping import Interrupted
+from dmafl.theory.calibrated import Course
 from dmafl.theory.jobs import TaskJobs
 
 LAST = 5
@@ -23,6 +25,7 @@ EVERY = 3
 """Slots between them."""
 WARM_UP_STEPS = 20
 WARM_UP_BATCH = 32
+WARM_UP_TESTED_EVERY = 5
 _WARM_UP_NUMBER = 10**8
 """Jobs of a warm-up are numbered from here, away from those of probes, so that their batches differ."""
 
@@ -36,18 +39,52 @@ class Probe:
     accuracy: float
 
 
+@dataclass(frozen=True, eq=False)
+class WarmUp:
+    """A model that has learnt something, and the losses on the way there."""
+
+    model: Vector
+    course: Course
+
+
+def warm_up_jobs(
+    task: Task, devices: int, slots: int = WARM_UP_SLOTS, steps: int = WARM_UP_STEPS
+) -> TaskJobs:
+    """A fresh round robin over all devices with the task's mixing weight, on the data of time 0."""
+    nothing = np.zeros(slots)
+    return TaskJobs(
+        device=np.arange(slots) % devices,
+        version=np.arange(slots),
+        steps=np.full(slots, float(steps)),
+        batch=np.full(slots, float(min(WARM_UP_BATCH, task.samples_at_start))),
+        samples=np.full(slots, float(task.samples_at_start)),
+        mix=np.full(slots, task.mixing),
+        rate=np.full(slots, task.learning_rate),
+        proximal=task.proximal,
+        idle_s=nothing,
+        start_s=nothing,
+        download_s=nothing,
+        compute_s=nothing,
+        upload_s=nothing,
+        end_s=nothing,
+    )
+
+
 def warmed_up(
     laboratory: Laboratory, task: int, *, slots: int = WARM_UP_SLOTS, steps: int = WARM_UP_STEPS
-) -> Vector:
+) -> WarmUp:
     """The first model after a fresh round robin over all devices: networks on their initial plateau tell nothing."""
     settings = laboratory.tasks[task].settings
-    batch = min(WARM_UP_BATCH, settings.samples_at_start)
+    jobs = warm_up_jobs(settings, laboratory.scenario.fleet.devices, slots, steps)
     model = laboratory.first_model(task)
+    tested, losses = [], []
     for k in range(slots):
-        device = k % laboratory.scenario.fleet.devices
-        order = TrainingOrder(task, device, _WARM_UP_NUMBER + k, 0.0, steps, batch)
+        order = TrainingOrder(task, int(jobs.device[k]), _WARM_UP_NUMBER + k, 0.0, steps, int(jobs.batch[k]))
         model = mix(model, laboratory.train(order, model), settings.mixing)
-    return model
+        if (k + 1) % WARM_UP_TESTED_EVERY == 0:
+            tested.append(k + 1)
+            losses.append(laboratory.test(task, model, 1.0, False).loss)
+    return WarmUp(model, Course(jobs, tested, losses))
 
 
 def run_probes(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dmafl.planning.choice import Choice, device_J, times_of
+from dmafl.planning.choice import Choice, all_past, device_J, times_of
 from dmafl.planning.descent import Candidate, Descent
 from dmafl.planning.exhaustive import exhaustive, few_schedules
 from dmafl.planning.found import Budget, Found, Progress, better, found_of, order
@@ -44,6 +44,9 @@ def auto(problem: Problem, budget: Budget, seed: int = 0, starts: Sequence[Seque
 
 def _best_of_task(problem: Problem, task: TaskProblem, battery: FloatArray, budget: Budget) -> Candidate:
     """The best number of jobs in flight: a short descent each, then a long one for the best two."""
+    if task.first_free == task.slots:
+        descent = Descent(problem, task, 1, battery)
+        return descent.candidate(all_past(task))
     most = min(task.most_stale + 1, len(task.usable))
     tried: list[tuple[Descent, Candidate]] = []
     for in_flight in sorted({1, 2, 3, most}):
@@ -79,6 +82,8 @@ def _within_batteries(problem: Problem, candidates: list[Candidate], budget: Bud
         base = max(float(np.mean([task.price_of_J for task in problem.tasks])) * problem.c2, 1e-12)
         price = np.where(over > 1.0, np.maximum(price, 0.3 * base) * np.clip(over, 1.3, 4.0), price)
         for j, task in enumerate(problem.tasks):
+            if task.first_free == task.slots:
+                continue
             descent = Descent(problem, task, _in_flight(candidates[j].choice), price)
             descent.window_price = candidates[j].window_price
             candidates[j] = descent.run(candidates[j].choice, rounds=1)

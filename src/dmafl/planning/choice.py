@@ -45,6 +45,13 @@ class Choice:
         return np.asarray(self.steps * self.batch)
 
 
+def all_past(task: TaskProblem) -> Choice:
+    """The choice of a task of which every slot has happened."""
+    past = task.past
+    assert past is not None and len(past) == task.slots
+    return Choice(past.device, past.version, past.steps, past.batch, past.frequency_Hz)
+
+
 @dataclass(frozen=True, eq=False)
 class Drawn:
     """Steps, batch and frequency that a device has in a task whatever the plan, (I,) each."""

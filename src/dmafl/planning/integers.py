@@ -68,6 +68,8 @@ def _within_batteries(problem: Problem, choices: list[Choice]) -> list[Choice]:
 
 def _nudged(problem: Problem, task: TaskProblem, choice: Choice, spare_J: FloatArray) -> Choice:
     """One step or one sample more or less wherever slopes and then the objective say so; times are kept."""
+    if task.first_free == task.slots:
+        return choice
     cost = cost_of(problem, task, choice).total
     for _ in range(SWEEPS):
         times = times_of(task, choice)

@@ -6,18 +6,16 @@ semidefinite and every step descends; sums over a task (training, bends) and bat
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_matrix, csc_matrix, csr_matrix, diags
+from scipy.sparse import coo_matrix, csc_matrix, diags
 from scipy.sparse.linalg import splu
 
 from dmafl.planning.limits import Limits
-from dmafl.planning.quality import Calibrated
 from dmafl.planning.stacked import Point, Stacked
 from dmafl.planning.subproblem import Prices
-from dmafl.planning.surrogate import Surrogate, gram_band, slopes_of, smooth_value, surrogate_of
+from dmafl.planning.surrogate import Surrogate, slopes_of, smooth_value, surrogate_of
 from dmafl.randomness import FloatArray
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.movement import movement
@@ -36,6 +34,8 @@ _SETTLED = 1e-3
 """Complementarity below which samples are held."""
 _TO_THE_EDGE = 0.995
 _ARMIJO = 1e-4
+_SMALLEST_STEP = 1e-9
+_ROUNDING = 1e-13
 _PIVOT = 1e-6
 """A pivot on the diagonal may be this much smaller than the largest of its column."""
 _NUDGE = 1e-10
@@ -101,7 +101,7 @@ class InteriorMethod:
         self.late_is_good = np.asarray(
             [float(task.quality.constants.drift_idle.sum()) < 0 for task in stacked.problem.tasks]
         )
-        self.scale, self.strength = 1.0, 0.3
+        self.scale, self.strength = 1.0, 0.1
         self.trace: list[tuple[float, float, float, float]] = []
 
     # -- cost and limits ------------------------------------------------------------------------------
@@ -139,11 +139,13 @@ class InteriorMethod:
     def solve(self) -> Interior:
         """Run until gap and slope vanish, or no step helps."""
         state = self._first()
-        self.scale = max(abs(self.cost(state.x)), 1e-300)
+        self.value = self.cost(state.x)
+        self.scale = max(abs(self.value), 1e-300)
         converged, residual, iteration = False, np.inf, 0
         for iteration in range(1, MAX_ITERATIONS + 1):
             if self._gap(state) > _SETTLED:
                 self.stacked = self.stacked.refreshed(self.limits.point(state.x))
+                self.value = self.cost(state.x)
             gradient, entries, size = self._model(state)
             mu = self._target(state, residual)
             step = self._direction(state, gradient, entries, size, mu)
@@ -151,7 +153,7 @@ class InteriorMethod:
                 break
             residual = abs(float(gradient @ step.x))
             taken = self._advance(state, step, gradient, mu)
-            self.trace.append((self.cost(state.x), self._gap(state), residual, taken))
+            self.trace.append((self.value, self._gap(state), residual, taken))
             converged = self._has_converged(state, residual)
             if converged or taken == 0.0:
                 break
@@ -230,7 +232,7 @@ class InteriorMethod:
         lim, s = self.limits, self.stacked
         own = slice(int(s.offset[j]), int(s.offset[j + 1]))
         task = s.problem.tasks[j]
-        f = surrogate_of(task, jobs, self.strength, gram_is_known=True)
+        f = surrogate_of(task, jobs, self.strength, with_bands=True)
         e_col, q_col = lim.e[own], lim.q[own]
         unit_e, unit_q = lim.unit_e[own], lim.unit_q[own]
         of_e, of_q = slopes_of(f, jobs)
@@ -243,9 +245,9 @@ class InteriorMethod:
         entries.add(e_col, e_col, (noise / q + f.curvature / self.scale) * unit_e**2)
         entries.add(q_col, q_col, noise * e**2 / q**3 * unit_q**2)
         entries.add(e_col, q_col, -noise * e / q**2 * unit_e * unit_q, both=True)
-        if isinstance(task.quality, Calibrated) and task.quality.calibration.weights.gram_bias > 0:
-            for d, diagonal in enumerate(gram_band(task.quality, jobs)):
-                value = task.weight / self.scale * diagonal * unit_e[: len(unit_e) - d] * unit_e[d:]
+        for band in f.bands:
+            for d, diagonal in enumerate(band):
+                value = diagonal / self.scale * unit_e[: len(unit_e) - d] * unit_e[d:]
                 entries.add(e_col[: len(e_col) - d], e_col[d:], value, both=d > 0)
         return self._borders(own, jobs, f, entries, size)
 
@@ -351,37 +353,31 @@ class InteriorMethod:
     # -- steps ----------------------------------------------------------------------------------------
 
     def _advance(self, z: _State, d: _State, gradient: FloatArray, mu: float) -> float:
-        """Move along the direction as far as slacks allow and a merit function falls."""
+        """Move along the direction as far as slacks allow and a merit function falls; returns the step."""
         most = min(_to_edge(z.s, d.s), _to_edge(z.sb, d.sb), _to_edge(z.x, d.x))
         most_dual = min(_to_edge(z.y, d.y), _to_edge(z.yb, d.yb))
         slope = float(gradient @ d.x) - mu * float((d.s / z.s).sum() + (d.sb / z.sb).sum())
-        broken = self._broken(z)
-        penalty = max(
-            10.0 * float(np.abs(z.y).max(initial=0.0)), 10.0 * float(np.abs(z.yb).max(initial=0.0)), 1.0
-        )
+        broken = self._violation(z.x, z.s, z.sb)
+        penalty = 2.0 * max(float(z.y.max(initial=0.0)), float(z.yb.max(initial=0.0)))
         if broken > 0:
             penalty = max(penalty, 2.0 * slope / broken)
         slope -= penalty * broken
-        before = self._merit(z.x, z.s, z.sb, mu, penalty)
+        before = self._merit(self.value, z.x, z.s, z.sb, mu, penalty)
         step = most
         self.strength = max(self.strength / 2.0, 1e-3)
-        while step > 1e-9:
-            x, s, sb = z.x + step * d.x, z.s + step * d.s, z.sb + step * d.sb
-            after = self._merit(x, s, sb, mu, penalty)
-            if after <= before + _ARMIJO * step * slope + 1e-13 * abs(before):
-                break
+        while step > _SMALLEST_STEP:
+            x, s = z.x + step * d.x, z.s + step * d.s
+            room = self.limits.battery - self.spent(x)
+            sb = np.where(room > (1.0 - _TO_THE_EDGE) * z.sb, room, z.sb + step * d.sb)
+            value = self.cost(x)
+            after = self._merit(value, x, s, sb, mu, penalty)
+            if after <= before + _ARMIJO * step * slope + _ROUNDING * abs(before):
+                z.x, z.s, z.sb, self.value = x, s, sb, value
+                z.y, z.yb, z.nu = z.y + most_dual * d.y, z.yb + most_dual * d.yb, z.nu + step * d.nu
+                return step
             step /= 2.0
             self.strength = min(self.strength * 4.0, 1e3)
-        else:
-            return 0.0
-        z.x, z.s = x, s
-        exact = self.limits.battery - self.spent(x)
-        z.sb = np.where(exact > sb, exact, sb)
-        z.y, z.yb, z.nu = z.y + most_dual * d.y, z.yb + most_dual * d.yb, z.nu + step * d.nu
-        return step
-
-    def _broken(self, z: _State) -> float:
-        return self._violation(z.x, z.s, z.sb)
+        return 0.0
 
     def _violation(self, x: FloatArray, s: FloatArray, sb: FloatArray) -> float:
         return float(
@@ -390,9 +386,11 @@ class InteriorMethod:
             + np.abs(self.spent(x) + sb - self.limits.battery).sum()
         )
 
-    def _merit(self, x: FloatArray, s: FloatArray, sb: FloatArray, mu: float, penalty: float) -> float:
+    def _merit(
+        self, value: float, x: FloatArray, s: FloatArray, sb: FloatArray, mu: float, penalty: float
+    ) -> float:
         barrier = float(np.log(s).sum() + np.log(sb).sum())
-        return self.cost(x) / self.scale - mu * barrier + penalty * self._violation(x, s, sb)
+        return value / self.scale - mu * barrier + penalty * self._violation(x, s, sb)
 
     def _prices(self, z: _State) -> Prices:
         lim = self.limits

@@ -12,22 +12,58 @@ _STEP = 1e-5
 """Change of a class score, and relative change of a time, for derivatives of one job's flow."""
 
 
-def label_slopes(jobs: TaskJobs, labels: LabelMix, response: float) -> FloatArray:
-    """Derivatives of the label bias, mean over slots, with respect to each job's steps, (G,)."""
+REACH = 32
+"""Slots that feel a job, for the curvature."""
+
+
+def label_slopes(jobs: TaskJobs, labels: LabelMix, response: float) -> tuple[FloatArray, list[FloatArray]]:
+    """Derivatives of the label bias, mean over slots, with respect to each job's steps, (G,), and its curvature.
+
+    The curvature is a positive semidefinite estimate of the Hessian, by its diagonals 0, 1, ...: that of the losses,
+    seen through scores that are linear in the steps (Gauss-Newton), a job being felt for `REACH` slots.
+    """
     G, classes = len(jobs), labels.held.shape[1]
     time = response * jobs.rate * jobs.steps
     after = class_scores(jobs.device, jobs.version, jobs.mix, time, labels.held)
     scores = np.concatenate([np.zeros((1, classes)), after])
     of_scores, of_time = _flow_slopes(scores[jobs.version], labels.held[jobs.device], time)
+    of_steps = of_time * (response * jobs.rate)[:, None]
+    of_loss, bend = _loss_slopes(after, labels.asked)
     pull = np.zeros((G + 1, classes))  # derivative of the mean with respect to the scores of each version
-    pull[1:] = _loss_slopes(after, labels.asked) / G
+    pull[1:] = of_loss / G
     slopes, mix, version = np.empty(G), jobs.mix.tolist(), jobs.version.tolist()
     for k in range(G - 1, -1, -1):
         local = mix[k] * pull[k + 1]
         pull[k] += (1.0 - mix[k]) * pull[k + 1]
         pull[version[k]] += of_scores[k] @ local
-        slopes[k] = of_time[k] @ local
-    return np.asarray(slopes * response * jobs.rate)
+        slopes[k] = of_steps[k] @ local
+    return slopes, _band(_felt(jobs, of_scores, of_steps), bend / G)
+
+
+def _felt(jobs: TaskJobs, of_scores: FloatArray, of_steps: FloatArray) -> FloatArray:
+    """Derivatives of the scores after slot k with respect to the steps of slot k - j, (G, C, REACH) by k, class, j."""
+    G, classes = of_steps.shape
+    width = min(REACH, G)
+    felt = np.zeros((G + 1, classes, width))  # of version k; lag j: slot k - 1 - j
+    mix, version = jobs.mix.tolist(), jobs.version.tolist()
+    for k in range(G):
+        alpha, late = mix[k], k - version[k]
+        felt[k + 1, :, 1:] = (1.0 - alpha) * felt[k, :, :-1]
+        if late + 1 < width:
+            felt[k + 1, :, late + 1 :] += alpha * (of_scores[k].T @ felt[version[k], :, : width - late - 1])
+        felt[k + 1, :, 0] += alpha * of_steps[k]
+    return felt[1:]
+
+
+def _band(felt: FloatArray, bend: FloatArray) -> list[FloatArray]:
+    """Diagonals of sum_k felt_k' bend_k felt_k, (G - d,) each."""
+    G, _, width = felt.shape
+    products = np.swapaxes(felt, 1, 2) @ (bend @ felt)  # (G, lag, lag)
+    band = [np.zeros(G - d) for d in range(width)]
+    for d in range(width):
+        for j in range(d, width):  # slots k - j and k - j + d
+            band[d][: G - j] += products[j:, j, j - d]
+    return band
 
 
 def _flow_slopes(x: FloatArray, held: FloatArray, time: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -40,12 +76,16 @@ def _flow_slopes(x: FloatArray, held: FloatArray, time: FloatArray) -> tuple[Flo
     return (out[:, 0] - out[:, 1]) / (2.0 * _STEP), of_time / time[:, None]
 
 
-def _loss_slopes(scores: FloatArray, asked: FloatArray) -> FloatArray:
-    """Derivatives of `loss_by_bias` with respect to each score, (G, C)."""
+def _loss_slopes(scores: FloatArray, asked: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Derivatives of `loss_by_bias` with respect to each score, (G, C), and its Hessian, (G, C, C)."""
     own = np.exp(scores - scores.max(axis=-1, keepdims=True))
     rest = float(np.exp(-MARGIN))
     total = own + rest * (own.sum(axis=-1, keepdims=True) - own)
-    each = asked / total
-    slopes = own * ((1.0 - rest) * each + rest * each.sum(axis=-1, keepdims=True)) - asked
+    weight = rest + (1.0 - rest) * np.eye(len(asked))
+    share = weight * own[:, None, :] / total[:, :, None]  # by class asked, then class
+    mean = np.einsum("c,gcd->gd", asked, share)
+    bend = -np.einsum("c,gcd,gce->gde", asked, share, share)
+    bend[:, np.arange(len(asked)), np.arange(len(asked))] += mean
     loss = (np.log(total / own) * asked).sum(axis=-1) - np.log1p((len(asked) - 1) * rest)
-    return np.where(loss[:, None] > 0.0, slopes, 0.0)
+    counts = loss > 0.0
+    return np.where(counts[:, None], mean - asked, 0.0), np.where(counts[:, None, None], bend, 0.0)

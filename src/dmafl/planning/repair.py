@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dmafl.planning.assignment import in_flight_versions, valid_versions
-from dmafl.planning.choice import Choice, device_J, times_of
+from dmafl.planning.choice import Choice, all_past, device_J, times_of
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.randomness import FloatArray
 
@@ -51,6 +51,8 @@ def least_work(task: TaskProblem, choice: Choice) -> Choice:
 
 def fastest(problem: Problem, task: TaskProblem) -> Choice:
     """The choice that ends earliest among simple ones: least work at full speed, any number of jobs in flight."""
+    if task.first_free == task.slots:
+        return all_past(task)
     G, usable = task.slots, task.usable
     most = min(task.most_stale + 1, len(usable))
     e, B = np.ceil(task.steps_range[0]), np.ceil(task.batch_range[0])

@@ -110,7 +110,7 @@ def solve_resources(problem: Problem, choices: Sequence[Choice]) -> Resources:
         before = cost
         if not changed or not (_changed(stacked, at) or pull.any()):
             break
-    if state.broken or best is None:
+    if state.broken or best is None:  # the least that limits can be broken by
         best = (_cost(problem, state.choices), state.choices)
     return _resources(problem, best, state, answer or state.prices, iterations)
 
@@ -168,11 +168,9 @@ def _minimise(stacked: Stacked, start: Point, pull: FloatArray) -> _Outcome:
     smooth = not any(isinstance(task.quality, Printed) for task in stacked.problem.tasks)
     if smooth:
         found = InteriorMethod(stacked, start, pull).solve()
-        if found.converged and _within(stacked, found.point):
-            choices = stacked.choices_at(found.point)
-            return _Outcome(choices, found.residual, True, found.prices, (), found.iterations)
         if _within(stacked, found.point):
-            start = found.point
+            choices = stacked.choices_at(found.point)
+            return _Outcome(choices, found.residual, found.converged, found.prices, (), found.iterations)
     if not _within(stacked, start):
         least = _least_broken(stacked, start)
         if least.broken:

@@ -12,7 +12,7 @@ from dmafl.planning.choice import Choice
 from dmafl.planning.problem import Problem
 from dmafl.planning.sca_descent import Descent, Iteration, Penalties
 from dmafl.planning.sca_relaxed import NoCandidate, RelaxedProblem, first_point, relax
-from dmafl.planning.sca_rounding import nudged, rounded
+from dmafl.planning.sca_rounding import nudged, rounded, with_samples
 from dmafl.planning.sca_surrogates import couplings, violation
 from dmafl.randomness import FloatArray
 
@@ -69,7 +69,7 @@ def sca(
     v = first_point(relaxed, seed)
     descent = Descent(relaxed, v, Penalties(0.0, first_prices(relaxed, v)), watch)
     points, decided = _stages(descent, max_iterations)
-    found = rounded(relaxed, points, seed)
+    found = rounded(descent.relaxed, points, seed)
     status = "converged" if decided else "iteration_limit"
     if found.violation > 0:
         status = "infeasible"
@@ -115,6 +115,7 @@ def _stages(descent: Descent, iterations: int) -> tuple[list[FloatArray], bool]:
     dear = np.ones(len(descent.penalties.prices))
     for _ in range(MOST_STAGES):
         points.append(descent.v)
+        relaxed = descent.relaxed = with_samples(relaxed, descent.v)
         broken = np.asarray(violation(relaxed, descent.v)) > FEASIBLE
         decided = relaxed.undecided(descent.v) < DECIDED * slots and not broken.any()
         if decided or len(descent.trace) >= iterations:

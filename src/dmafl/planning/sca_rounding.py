@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dmafl.planning.choice import Choice, cost_of, device_J, times_of
+from dmafl.planning.choice import Choice, cost_of, device_J, jobs_from, times_of
 from dmafl.planning.problem import Problem
 from dmafl.planning.resources import solve_resources
 from dmafl.planning.sca_relaxed import RelaxedProblem, RelaxedTask
@@ -66,6 +66,16 @@ def nudged(relaxed: RelaxedProblem, v: FloatArray, share: float) -> FloatArray:
         chosen = (task.device == device[task.slot]) & (task.stale == stale[task.slot])
         task.get(out, "x")[:] += share * (chosen - task.get(v, "x"))
     return relaxed.settled(out)
+
+
+def with_samples(relaxed: RelaxedProblem, v: FloatArray) -> RelaxedProblem:
+    """The same with the samples D that every slot has in the schedule of the largest shares, which depend on times."""
+    orders = _orders(relaxed, [task.shares(v) for task in relaxed.tasks], None)
+    tasks = []
+    for task, choice in zip(relaxed.tasks, _choices(relaxed, orders, v), strict=True):
+        jobs = jobs_from(relaxed.problem, task.task, choice, times_of(task.task, choice))
+        tasks.append(replace(task, samples=jobs.samples))
+    return replace(relaxed, tasks=tuple(tasks))
 
 
 def polish(problem: Problem, choices: Sequence[Choice]) -> Rounded:

@@ -22,7 +22,7 @@ from dmafl.theory.drift import drift_while_under_way
 from dmafl.theory.features import amount, features
 from dmafl.theory.gram_bias import MEMORY, gram_bias_gradient, remembered
 from dmafl.theory.jobs import TaskJobs
-from dmafl.theory.movement import movement_adjoint, movement
+from dmafl.theory.movement import movement, movement_adjoint
 from dmafl.theory.printed import printed
 from dmafl.theory.sharp import sharp, sharp_gradient
 
@@ -74,6 +74,8 @@ class Surrogate:
     bend: Bend | None = None
     most_steps: float = 0.0
     most_curvature: float = 0.0
+    bands: tuple[list[FloatArray], ...] = ()
+    """Further Hessians in the steps by their diagonals 0, 1, ..., which cone programs leave out."""
 
 
 def slopes_of(f: Surrogate, jobs: TaskJobs) -> tuple[FloatArray, FloatArray]:
@@ -92,15 +94,15 @@ def slopes_of(f: Surrogate, jobs: TaskJobs) -> tuple[FloatArray, FloatArray]:
 
 
 def surrogate_of(
-    task: TaskProblem, jobs: TaskJobs, strength: float, *, gram_is_known: bool = False
+    task: TaskProblem, jobs: TaskJobs, strength: float, *, with_bands: bool = False
 ) -> Surrogate:
     """The surrogate of c_1 gamma Quality at `jobs`.
 
-    `strength`: of the curvature given to the biases; to that of labels alone where the Gram bias' own is known.
+    `strength`: of the curvature given to the biases, beside their own bands if `with_bands`.
     """
     quality = task.quality
     if isinstance(quality, Calibrated):
-        return _calibrated(quality, task.weight, jobs, strength, gram_is_known)
+        return _calibrated(quality, task.weight, jobs, strength, with_bands)
     if isinstance(quality, Sharp):
         return _sharp(quality.constants, task.weight, jobs)
     if isinstance(quality, Printed):
@@ -109,7 +111,7 @@ def surrogate_of(
 
 
 def _calibrated(
-    quality: Calibrated, weight: float, jobs: TaskJobs, strength: float, gram_is_known: bool
+    quality: Calibrated, weight: float, jobs: TaskJobs, strength: float, with_bands: bool
 ) -> Surrogate:
     th, e, c = quality.calibration.weights, jobs.steps, quality.constants
     share = jobs.mix * jobs.rate / np.sqrt(1.0 + jobs.staleness)
@@ -119,9 +121,10 @@ def _calibrated(
     A_q = -a / jobs.batch**2
     ratio = float(a @ (e * (1.0 / jobs.batch - 1.0 / jobs.samples))) / S
     gram = weight * _gram_slopes(quality, jobs)
-    label = weight * th.label_bias * _label_slopes(quality, jobs)
-    biases = gram + label
-    relative = np.abs((label if gram_is_known else biases) * e)
+    of_labels, label_band = _label_slopes(quality, jobs)
+    of_labels = weight * th.label_bias * of_labels
+    biases = gram + of_labels
+    relative = np.abs((of_labels if with_bands else biases) * e)
     extra_curvature = strength * (relative + 0.3 * relative.mean()) / e**2
     window = weight * th.window * 4.0 / len(jobs)
     of_horizon, of_compute = _times(jobs, c, weight * th.drift, np.full(len(jobs), window))
@@ -134,6 +137,7 @@ def _calibrated(
         training=weight * th.training,
         share=share,
         bend=_bend(jobs, one / S**2, A_e - ratio * a, A_q, np.zeros(len(jobs)), a),
+        bands=_bands(quality, weight, jobs, label_band) if with_bands else (),
     )
 
 
@@ -281,9 +285,9 @@ def smooth_value(task: TaskProblem, jobs: TaskJobs) -> float:
     return task.weight * quality.value(jobs)
 
 
-def _label_slopes(quality: Calibrated, jobs: TaskJobs) -> FloatArray:
+def _label_slopes(quality: Calibrated, jobs: TaskJobs) -> tuple[FloatArray, list[FloatArray]]:
     if quality.labels is None or quality.calibration.weights.label_bias <= 0:
-        return np.zeros(len(jobs))
+        return np.zeros(len(jobs)), []
     return label_slopes(jobs, quality.labels, quality.calibration.response)
 
 
@@ -314,7 +318,18 @@ def _bend(
     return Bend(value, of_e / e, of_q / q, of_T / T)
 
 
-def gram_band(quality: Calibrated, jobs: TaskJobs) -> list[FloatArray]:
+def _bands(
+    quality: Calibrated, weight: float, jobs: TaskJobs, label_band: list[FloatArray]
+) -> tuple[list[FloatArray], ...]:
+    th, made = quality.calibration.weights, []
+    if th.gram_bias > 0:
+        made.append([weight * diagonal for diagonal in _gram_band(quality, jobs)])
+    if label_band:
+        made.append([weight * th.label_bias * diagonal for diagonal in label_band])
+    return tuple(made)
+
+
+def _gram_band(quality: Calibrated, jobs: TaskJobs) -> list[FloatArray]:
     """Diagonals 0, 1, ... of a positive semidefinite estimate of the Gram bias' Hessian in the steps.
 
     Z is a mean of squared lengths |m_k|^2, m_k the mean direction that is remembered; its Hessian without the

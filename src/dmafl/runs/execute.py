@@ -18,14 +18,16 @@ from dmafl.measuring.look_up import look_up
 from dmafl.measuring.measured import Measured
 from dmafl.measuring.online import RunningEstimates
 from dmafl.measuring.own_material import marks
+from dmafl.planning.solve import TIME_LIMIT_S
 from dmafl.plans.files import write_plan
 from dmafl.plans.plan import Plan
 from dmafl.runs.folder import SCHEMA, RunFolder, checksum_of
+from dmafl.runs.planned import Planned
 from dmafl.runs.quality import TaskTheory, fill_in
 from dmafl.runs.trackers import Tracker
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
-from dmafl.schemes.registry import BASELINES, PLANNED, Maker, check_name
+from dmafl.schemes.registry import BASELINES, PLANNED, PLANNING, Maker, check_name
 from dmafl.schemes.scheduled import scheduled
 from dmafl.server.messages import Result
 from dmafl.server.policy import Policy
@@ -94,6 +96,8 @@ class Request:
     make_world: Callable[[Scenario], World] = World.resolve
     measured: Mapping[int, Measured] | None = None
     """Measured constants by seed; None: those that are kept or shipped, if there are any."""
+    plan_time_s: float = TIME_LIMIT_S
+    """Time for the plan of a scheme that makes one, for each seed [s]."""
 
     def __post_init__(self) -> None:
         for name in self.schemes:
@@ -128,8 +132,10 @@ class Request:
         """Names of the units, in the order of the files."""
         return [f"{scheme}-s{seed}" for scheme in self.schemes for seed in self.seeds]
 
-    def policies(self, scheme: str, world: World) -> list[Policy]:
+    def policies(self, scheme: str, world: World, planned: Planned) -> list[Policy]:
         """The policies of a scheme, one a task."""
+        if scheme in PLANNING and scheme not in self.own_schemes:
+            return planned.policies(scheme, world)
         if scheme in PLANNED and self.plan is not None:
             return scheduled(world, self.plan.schedule)
         return {**BASELINES, **self.own_schemes}[scheme](world)
@@ -166,13 +172,18 @@ def execute(request: Request, folder: RunFolder, settings: Settings, resume: boo
     if request.plan is not None:
         write_plan(request.plan, folder.path / "plans" / "scheduled.json")
     failures: list[BadInput] = []
+    planned = Planned(
+        folder.path, measured or _of_any_seed(request, laboratories), laboratories.of, request.plan_time_s
+    )
     with (
         open_workers(settings.workers, laboratories, request.scenario, request.material) as workers,
         _stop_asked() as asked,
     ):
         settings.watcher.units(request.names)
         try:
-            _side_by_side(request, folder, settings, manifest, laboratories, workers, asked, failures)
+            _side_by_side(
+                request, folder, settings, manifest, laboratories, workers, planned, asked, failures
+            )
         except BrokenProcessPool:
             if asked():
                 raise Interrupted from None
@@ -182,7 +193,8 @@ def execute(request: Request, folder: RunFolder, settings: Settings, resume: boo
                 ShownAsIs("a worker process that was killed, perhaps for its memory"),
                 "Go on from the last checkpoint with --resume, with fewer workers if memory is short.",
             ) from None
-    folder.compact([name for name in request.names if manifest["units"][name]["status"] != "waiting"])
+    begun = [name for name in request.names if "tasks" in manifest["units"][name]]
+    folder.compact(begun)
     if measured:
         fill_in(folder, manifest, measured)
     manifest["status"] = "finished" if not failures else "failed"
@@ -200,6 +212,7 @@ def _side_by_side(
     manifest: dict[str, Any],
     laboratories: Laboratories,
     workers: Workers,
+    planned: Planned,
     asked: Callable[[], bool],
     failures: list[BadInput],
 ) -> None:
@@ -211,7 +224,14 @@ def _side_by_side(
     active: list[_Active] = []
     while waiting or active:
         while waiting and len(active) < settings.workers:
-            active.append(_Active.start(waiting.pop(0), request, folder, laboratories, workers))
+            name = waiting.pop(0)
+            try:
+                active.append(_Active.start(name, request, folder, laboratories, workers, planned))
+            except BadInput as error:  # e.g. there is no plan for this seed: the others go on
+                failures.append(error)
+                manifest["units"][name] |= {"status": f"failed: {error.problems[0]}"}
+                folder.write_manifest(manifest)
+                settings.watcher.finished(name, manifest["units"][name]["status"])
         blocked = []
         for one in list(active):
             try:
@@ -246,12 +266,18 @@ class _Active:
 
     @classmethod
     def start(
-        cls, name: str, request: Request, folder: RunFolder, laboratories: Laboratories, workers: Workers
+        cls,
+        name: str,
+        request: Request,
+        folder: RunFolder,
+        laboratories: Laboratories,
+        workers: Workers,
+        planned: Planned,
     ) -> _Active:
         """Begin a unit, or go on with it where it was last saved."""
         scheme, _, seed = name.rpartition("-s")
         world = request.world(int(seed))
-        policies = request.policies(scheme, world)
+        policies = request.policies(scheme, world, planned)
         laboratory = laboratories.of(int(seed))
         running = RunningEstimates(
             world.task_names,
@@ -335,6 +361,16 @@ def _known(request: Request, laboratories: Laboratories) -> dict[int, Measured]:
         for task in world.task_names:
             TaskTheory.of(one, world, task)
     return given
+
+
+def _of_any_seed(request: Request, laboratories: Laboratories) -> dict[int, Measured]:
+    """What schemes that plan may use if no seed of the run was measured: the scenario's own seed, given or kept."""
+    if not set(request.schemes) & set(PLANNING):
+        return {}
+    if request.measured:
+        return dict(request.measured)
+    found = _looked_up(request, laboratories, request.scenario.seed)
+    return {} if found is None else {request.scenario.seed: found}
 
 
 def _looked_up(request: Request, laboratories: Laboratories, seed: int) -> Measured | None:

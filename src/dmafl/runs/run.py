@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from dmafl.measuring.measured import Measured
+from dmafl.planning.solve import TIME_LIMIT_S
 from dmafl.plans.plan import Plan
 from dmafl.runs.execute import Request, Settings, Silent, Watcher, execute
 from dmafl.runs.folder import RunFolder
@@ -95,6 +96,7 @@ def run(
     own_schemes: Mapping[str, Maker] | None = None,
     make_world: Callable[[Scenario], World] = World.resolve,
     measured: Measured | Mapping[int, Measured] | None = None,
+    plan_time_s: float = TIME_LIMIT_S,
     checkpoint_every_s: float = 20.0,
     watcher: Watcher | None = None,
     trackers: Sequence[str] = (),
@@ -106,6 +108,7 @@ def run(
     importable or picklable. `make_world` makes the world of a seed, e.g. with a channel of the user's own.
     `measured` is what `dmafl.measure` gave for this scenario, or a mapping from seeds to it; it puts prediction and
     bounds beside what is reached. Without it what is kept from before is used, and nothing is measured.
+    Schemes that plan (`dma-fl` and its kin) need it; a plan is made for every seed within `plan_time_s`.
     `trackers` names where metrics are sent too: tensorboard, mlflow, wandb.
     """
     usual = tuple(own_schemes or ()) or (("scheduled",) if plan is not None else tuple(BASELINES))
@@ -117,7 +120,9 @@ def run(
     )
     if isinstance(measured, Measured):
         measured = {plan.world.scenario.seed if plan is not None else scenario.seed: measured}
-    request = Request(scenario, chosen, tuple(seeds), plan, own_schemes or {}, material, make_world, measured)
+    request = Request(
+        scenario, chosen, tuple(seeds), plan, own_schemes or {}, material, make_world, measured, plan_time_s
+    )
     opened = tuple(open_tracker(name, Path(output), scenario.name) for name in trackers)
     shown = watcher if watcher is not None else Silent()
     try:

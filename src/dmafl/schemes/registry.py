@@ -23,12 +23,14 @@ BASELINES: dict[str, Maker] = {
 }
 """Schemes that need no plan."""
 PLANNED = ("scheduled",)
-"""Schemes that carry out a plan."""
+"""Schemes that carry out a plan that is given."""
+PLANNING = ("dma-fl", "dma-fl-nr", "dma-fl-ns", "dma-fl-online")
+"""Schemes whose plan is made for every seed."""
 
 
 def check_name(name: str, own: Collection[str] = ()) -> None:
     """Refuse a scheme that there is not, and suggest the nearest; `own` are the user's."""
-    known = (*BASELINES, *PLANNED, *own)
+    known = (*PLANNING, *BASELINES, *PLANNED, *own)
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         raise bad_input(

@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 from dmafl.errors import ShownAsIs, bad_input
 from dmafl.randomness import FloatArray
 from dmafl.theory.constants import Constants
-from dmafl.theory.features import RESPONSE, Features, LabelMix, features, label_bias
+from dmafl.theory.features import RESPONSE, Features, LabelMix, features, training
 from dmafl.theory.jobs import TaskJobs
 
 TRUSTED = 0.6
@@ -121,6 +121,21 @@ class Calibration:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Course:
+    """The run before probes that begin warmed up: what it had trained by its end, and losses on the way there."""
+
+    jobs: TaskJobs
+    slots: Sequence[int]
+    losses: Sequence[float]
+    """Loss after so many slots."""
+
+    @property
+    def trained(self) -> float:
+        """N of the whole run."""
+        return training(self.jobs)
+
+
 def calibrate(
     probed: Sequence[TaskJobs],
     losses: ArrayLike,
@@ -128,49 +143,75 @@ def calibrate(
     labels: LabelMix | None,
     *,
     slots: int,
+    course: Course | None = None,
 ) -> Calibration:
-    """The fit to probes of one task, with the response of class scores that ranks them best in cross-validation."""
-    seen = [features(jobs, constants) for jobs in probed]
-    if labels is None:
-        return fit(seen, losses, slots=slots)
+    """The fit to probes of one task, with the response of class scores that ranks them best in cross-validation.
+
+    Probes that begin after a `course` go on with its N, and its own losses count too: they alone tell what training
+    is worth to a model that has not learnt anything yet.
+    """
     fits = []
-    for response in RESPONSES:
-        biased = [
-            replace(one, label_bias=label_bias(jobs, labels, response))
-            for one, jobs in zip(seen, probed, strict=True)
-        ]
-        fits.append(fit(biased, losses, slots=slots, response=response))
+    for response in RESPONSES if labels is not None else (RESPONSE,):
+        seen = [trained_before(features(jobs, constants, labels, response), course) for jobs in probed]
+        early: list[Features] = []
+        if course is not None:
+            early = [features(course.jobs.first(k), constants, labels, response) for k in course.slots]
+        fits.append(
+            fit(
+                seen,
+                losses,
+                slots=slots,
+                response=response,
+                early=early,
+                early_losses=course.losses if course is not None else (),
+            )
+        )
     return max(fits, key=lambda one: one.correlation)
 
 
+def trained_before(seen: Features, course: Course | None) -> Features:
+    """The features of a schedule that begins after `course`."""
+    return seen if course is None else replace(seen, training=seen.training + course.trained)
+
+
 def fit(
-    probed: Sequence[Features], losses: ArrayLike, *, slots: int, response: float = RESPONSE
+    probed: Sequence[Features],
+    losses: ArrayLike,
+    *,
+    slots: int,
+    response: float = RESPONSE,
+    early: Sequence[Features] = (),
+    early_losses: ArrayLike = (),
 ) -> Calibration:
     """Weights >= 0 that predict the losses reached by probes best; `response` is what their label bias was found with.
 
-    Probes without drift cannot tell its weight: then it is 1 / `slots`, the task's aggregations, and that of the
-    window is 0.
+    `early` losses count in every fit and are never held out. Probes without drift cannot tell its weight: then it is
+    1 / `slots`, the task's aggregations, and that of the window is 0.
     """
     reached = np.asarray(losses, dtype=np.float64)
     if reached.shape != (len(probed),) or len(probed) < FEWEST_PROBES:
         rule = f"must be at least {FEWEST_PROBES}, with one loss each"
         raise bad_input("probes", rule, ShownAsIs(f"{len(probed)} and {reached.size} losses"), "Run more.")
     terms = np.asarray([list(_terms(one).values()) for one in probed])
-    if not (np.isfinite(reached).all() and (reached > 0).all() and np.isfinite(terms).all()):
+    first = np.asarray([list(_terms(one).values()) for one in early]).reshape(-1, terms.shape[1])
+    first_reached = np.asarray(early_losses, dtype=np.float64)
+    every, every_reached = np.concatenate([first, terms]), np.concatenate([first_reached, reached])
+    if not (np.isfinite(every_reached).all() and (every_reached > 0).all() and np.isfinite(every).all()):
         raise bad_input(
             "probes", "must have finite features and losses > 0", ShownAsIs("others"), "Leave them out."
         )
-    fold = np.arange(len(probed)) % FOLDS
+    fold = np.concatenate([np.full(len(first), -1), np.arange(len(probed)) % FOLDS])
     held_out = np.empty_like(reached)
     for k in range(FOLDS):
-        held_out[fold == k] = terms[fold == k] @ _weights(terms[fold != k], reached[fold != k])
-    weights = dict(zip(_terms(probed[0]), _weights(terms, reached).tolist(), strict=True))
+        weights_of_fold = _weights(every[fold != k], every_reached[fold != k])
+        held_out[fold[len(first) :] == k] = every[fold == k] @ weights_of_fold
+    weights = dict(zip(_terms(probed[0]), _weights(every, every_reached).tolist(), strict=True))
     if not any(one.drift or one.window for one in probed):
         weights["drift"] = 1.0 / slots
     return Calibration(
         weights=Prediction(**weights),
-        low=_extreme(probed, min),
-        high=_extreme(probed, max),
+        low=_extreme([*probed, *early], min),
+        high=_extreme([*probed, *early], max),
         probes=len(probed),
         correlation=rank_correlation(held_out, reached),
         spread=float(np.sqrt(np.mean((held_out / reached - 1.0) ** 2))),
@@ -185,10 +226,15 @@ def predict(seen: Features, calibration: Calibration) -> Prediction:
 
 
 def predict_jobs(
-    jobs: TaskJobs, constants: Constants, labels: LabelMix | None, calibration: Calibration
+    jobs: TaskJobs,
+    constants: Constants,
+    labels: LabelMix | None,
+    calibration: Calibration,
+    course: Course | None = None,
 ) -> Prediction:
-    """The loss that a schedule will reach, term by term."""
-    return predict(features(jobs, constants, labels, calibration.response), calibration)
+    """The loss that a schedule will reach, term by term; from the first model on, or after `course`."""
+    seen = features(jobs, constants, labels, calibration.response)
+    return predict(trained_before(seen, course), calibration)
 
 
 def outside(seen: Features, calibration: Calibration) -> tuple[str, ...]:

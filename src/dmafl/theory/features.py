@@ -81,13 +81,18 @@ def features(
     """The features of a schedule; `labels` None for tasks without labels."""
     work = jobs.mix * jobs.steps
     return Features(
-        training=float(np.sum(work * jobs.rate / np.sqrt(1.0 + jobs.staleness))),
+        training=training(jobs),
         gram_bias=float(gram_bias_of_slots(jobs.device, amount(jobs), constants.gram_factors, memory).mean()),
         label_bias=0.0 if labels is None else label_bias(jobs, labels, response),
         noise=float(np.sum(work * (1 / jobs.batch - 1 / jobs.samples)) / work.sum()),
         drift=drift_of_all(jobs, constants),
         window=float(4.0 * drift_while_under_way(jobs, constants).mean()),
     )
+
+
+def training(jobs: TaskJobs) -> float:
+    """N = sum_k alpha_k eta_k e_k (1 + s_k)^(-1/2)."""
+    return float(np.sum(jobs.mix * jobs.steps * jobs.rate / np.sqrt(1.0 + jobs.staleness)))
 
 
 def amount(jobs: TaskJobs) -> FloatArray:

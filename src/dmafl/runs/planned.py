@@ -1,0 +1,106 @@
+"""Plans of a run: made for every seed of a scheme that needs one, kept in its folder, taken from there on resume."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from dmafl.errors import ShownAsIs, bad_input
+from dmafl.measuring.dissimilarity import label_mix
+from dmafl.measuring.measured import Measured
+from dmafl.planning.knowledge import knowledge_from
+from dmafl.planning.online import Online
+from dmafl.planning.problem import Knowledge
+from dmafl.planning.revise import State, replan
+from dmafl.planning.schemes import plan_for
+from dmafl.plans.files import read_plan, write_plan
+from dmafl.plans.plan import Plan
+from dmafl.schedule.build import concatenate
+from dmafl.schedule.jobs import Schedule
+from dmafl.schemes.scheduled import scheduled
+from dmafl.server.policy import Policy
+from dmafl.simulation.laboratory import Laboratory
+from dmafl.world.world import World
+
+REVISE_LIMIT_S = 3.0
+REVISIONS = 8
+"""How often `dma-fl-online` plans the rest of a task anew."""
+
+
+class Planned:
+    """Makes the policies of schemes that are planned."""
+
+    def __init__(
+        self,
+        folder: Path,
+        measured: Mapping[int, Measured],
+        laboratory_of: Callable[[int], Laboratory],
+        time_limit_s: float,
+    ) -> None:
+        self._folder, self._measured, self._laboratory_of = folder, measured, laboratory_of
+        self._time_limit_s = time_limit_s
+
+    def policies(self, scheme: str, world: World) -> list[Policy]:
+        """The policies of `scheme` in `world`, one a task."""
+        seed = world.scenario.seed
+        knowledge = self._knowledge(world)
+        path = self._folder / "plans" / f"{scheme}-s{seed}.json"
+        if path.exists():
+            plan = read_plan(path).plan
+        else:
+            plan = plan_for(scheme, world, knowledge, time_limit_s=self._time_limit_s)
+            write_plan(plan, path)
+        if scheme != "dma-fl-online":
+            return scheduled(world, plan.schedule)
+        return [
+            Online(world, j, plan.schedule, max(1, int(slots) // REVISIONS), self._revise(plan, knowledge))
+            for j, slots in enumerate(world.slots)
+        ]
+
+    def _knowledge(self, world: World) -> dict[str, Knowledge]:
+        """What is known of the world's own devices; of other seeds the prediction is taken, never the devices."""
+        seed = world.scenario.seed
+        if seed in self._measured:
+            return knowledge_from(world.scenario, self._measured[seed])
+        if not self._measured:
+            raise bad_input(
+                "measured",
+                "must be known for schemes that plan",
+                ShownAsIs("nothing measured of this scenario"),
+                "Run `dmafl measure` first, or use --measure.",
+            )
+        other = next(iter(self._measured.values()))
+        laboratory = self._laboratory_of(seed)
+        labels = {name: label_mix(laboratory, j) for j, name in enumerate(world.task_names)}
+        return knowledge_from(world.scenario, other, labels)
+
+    def _revise(
+        self, plan: Plan, knowledge: dict[str, Knowledge]
+    ) -> Callable[[int, Schedule, int, float], Schedule]:
+        """Plans a task anew while the others go on as they are planned by then."""
+        world = plan.world
+        current = {j: plan.schedule.take(plan.schedule.task == j) for j in range(world.task_count)}
+
+        def revise(task: int, jobs: Schedule, kept: int, now: float) -> Schedule:
+            current[task] = jobs
+            others = [one for j, one in current.items() if j != task]
+            state = State(now, concatenate([*others, jobs.take(jobs.slot < kept)]))
+            before = replace(plan, schedule=concatenate([*others, jobs]))
+            known = self._known_now(world, knowledge, task, now)
+            revised = replan(before, state, known, time_limit_s=REVISE_LIMIT_S).schedule
+            current[task] = revised.take(revised.task == task)
+            return current[task]
+
+        return revise
+
+    def _known_now(
+        self, world: World, knowledge: dict[str, Knowledge], task: int, now: float
+    ) -> dict[str, Knowledge]:
+        """The same with the labels that devices hold by now."""
+        name = world.task_names[task]
+        if knowledge[name].labels is None:
+            return knowledge
+        share = min(now / float(world.devices.window_s[:, task].max()), 1.0)
+        labels = label_mix(self._laboratory_of(world.scenario.seed), task, share)
+        return knowledge | {name: replace(knowledge[name], labels=labels)}

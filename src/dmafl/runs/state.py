@@ -1,0 +1,42 @@
+"""How far a run has come with a plan: the state that a revision starts from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from dmafl.errors import ShownAsIs, bad_input
+from dmafl.planning.revise import State
+from dmafl.plans.plan import Plan
+from dmafl.runs.folder import RunFolder
+from dmafl.schedule.jobs import Schedule
+
+COLUMNS = ("device", "version", "slot", "steps", "batch", "frequency_Hz", "start_s")
+
+
+def state_of_run(folder: str | Path, plan: Plan) -> State:
+    """The slots that a run of `plan` has completed, whether it was finished or stopped; jobs under way are given up."""
+    rows = RunFolder(Path(folder)).read_table("periods").to_pylist()
+    world = plan.world
+    mine = [
+        row
+        for row in rows
+        if row["outcome"] == "aggregated"
+        and row["seed"] == world.scenario.seed
+        and row["task"] in world.task_names
+    ]
+    schemes = sorted({row["scheme"] for row in mine})
+    if len(schemes) != 1:
+        raise bad_input(
+            str(folder),
+            f"must be a run of one scheme with seed {world.scenario.seed}",
+            ShownAsIs(", ".join(schemes) or "none"),
+            "Run the plan alone with --scheme scheduled.",
+        )
+    jobs = Schedule.from_columns(
+        {name: [row[name] for row in mine] for name in COLUMNS}
+        | {"task": [world.task_names.index(row["task"]) for row in mine]}
+    )
+    now_s = max((float(row["end_s"]) for row in mine), default=0.0)
+    return State(now_s, jobs.take(np.lexsort((jobs.slot, jobs.task))))
