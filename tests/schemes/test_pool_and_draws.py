@@ -114,7 +114,7 @@ def test_a_frequency_that_cannot_be_shared_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["fedasink", "FedAvg", ""])
 def test_an_unknown_scheme_is_refused(name: str) -> None:
-    with pytest.raises(BadInput, match=r"scheme.*must be one of fedasync"):
+    with pytest.raises(BadInput, match=r"scheme.*must be one of dma-fl"):
         check_name(name)
     for known in BASELINES:
         check_name(known)

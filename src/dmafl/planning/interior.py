@@ -22,16 +22,18 @@ from dmafl.theory.movement import movement
 from dmafl.world.mobility import IntArray
 
 MAX_ITERATIONS = 150
-GAP = 3e-9
+GAP = 2e-8
 """Complementarity, relative to the cost, at which the method may end."""
 STALLED = 1e-8
 """Relative decrease that the last step promised, or that the last few made, at which the method ends."""
 FEASIBLE = 1e-9
 _PATIENCE = 4
-_AHEAD = 0.1
+_AHEAD = 0.03
 """Share of the slope that is left which the gap is not to fall below."""
 _SETTLED = 1e-3
 """Complementarity below which samples are held."""
+_AWAY, _AWAY_WARM = 0.1, 0.01
+"""How far the start is moved away from its limits."""
 _TO_THE_EDGE = 0.995
 _ARMIJO = 1e-4
 _SMALLEST_STEP = 1e-9
@@ -46,6 +48,8 @@ _NUDGE = 1e-10
 class Interior:
     """Where the method ended."""
 
+    stacked: Stacked
+    """The schedule with the samples that the point was found with."""
     point: Point
     prices: Prices
     residual: float
@@ -88,8 +92,8 @@ class _Entries:
 class InteriorMethod:
     """Minimises the cost of a schedule from a starting point."""
 
-    def __init__(self, stacked: Stacked, start: Point, pull: FloatArray) -> None:
-        """`pull`: further cost of a second of each job's computing, (n,)."""
+    def __init__(self, stacked: Stacked, start: Point, pull: FloatArray, *, warm: bool = False) -> None:
+        """`pull`: further cost of a second of each job's computing, (n,); `warm`: the start is about the solution."""
         self.stacked, self.limits, self.pull = stacked, Limits(stacked, start), pull
         self.A, self.b = self.limits.less.matrix(self.limits.width)
         self.At = self.A.T.tocsr()
@@ -97,7 +101,8 @@ class InteriorMethod:
         place = np.full(stacked.problem.devices, -1)
         place[self.limits.limited] = np.arange(len(self.limits.limited))
         self.battery_of = place[stacked.device]
-        self.start = start
+        self.start, self.warm = start, warm
+        self.value = np.inf
         self.late_is_good = np.asarray(
             [float(task.quality.constants.drift_idle.sum()) < 0 for task in stacked.problem.tasks]
         )
@@ -157,7 +162,8 @@ class InteriorMethod:
             converged = self._has_converged(state, residual)
             if converged or taken == 0.0:
                 break
-        return Interior(self.limits.point(state.x), self._prices(state), residual, iteration, converged)
+        point, prices = self.limits.point(state.x), self._prices(state)
+        return Interior(self.stacked, point, prices, residual, iteration, converged)
 
     def _has_converged(self, z: _State, residual: float) -> bool:
         if self._gap(z) > GAP or self._infeasibility(z) > FEASIBLE:
@@ -167,20 +173,19 @@ class InteriorMethod:
         return residual < STALLED or stalled
 
     def _first(self) -> _State:
-        lim, s = self.limits, self.stacked
-        e_low, e_high = s.steps
-        e = 0.9 * self.start.steps + 0.1 * np.sqrt(e_low * e_high)
-        B = self.start.work / self.start.steps
-        B = 0.9 * B + 0.1 * np.sqrt(s.batch[0] * s.batch[1])
-        per_sample = self.start.compute_s / self.start.work
-        per_sample = 0.9 * per_sample + 0.1 * np.sqrt(s.s_per_sample[0] * s.s_per_sample[1])
+        """The starting point, moved away from its limits; less so when warm."""
+        lim, s, start = self.limits, self.stacked, self.start
+        away = _AWAY_WARM if self.warm else _AWAY
+        e = _moved(start.steps, s.steps, away)
+        B = _moved(start.work / start.steps, s.batch, away)
+        per_sample = _moved(start.compute_s / start.work, s.s_per_sample, away)
         x = np.empty(lim.width)
         x[lim.e], x[lim.q] = e / lim.unit_e, e * B / lim.unit_q
         x[lim.T] = e * B * per_sample / lim.unit_T
-        x[lim.tau] = s.ends_s(lim.point(x)) / lim.unit_tau * (1.0 + 1e-3)
-        slack = np.maximum(self.b - self.A @ x, 1e-2)
-        slack_b = np.maximum(self.limits.battery - self.spent(x), 1e-2)
-        mu = 1.0 / (len(slack) + len(slack_b))
+        x[lim.tau] = s.ends_s(lim.point(x)) / lim.unit_tau * (1.0 + 0.01 * away)
+        slack = np.maximum(self.b - self.A @ x, 0.1 * away)
+        slack_b = np.maximum(self.limits.battery - self.spent(x), 0.1 * away)
+        mu = away**2 * 100.0 / (len(slack) + len(slack_b))
         return _State(x, slack, mu / slack, slack_b, mu / slack_b, np.zeros(len(self.be)))
 
     def _gap(self, z: _State) -> float:
@@ -398,6 +403,11 @@ class InteriorMethod:
         batteries[lim.limited] = z.yb / lim.room_J * self.scale
         dual = z.y * self.scale
         return Prices(lim.window_prices(dual), lim.job_prices(dual), batteries)
+
+
+def _moved(value: FloatArray, limits: tuple[FloatArray, FloatArray], share: float) -> FloatArray:
+    """`value`, moved by `share` towards the middle of its limits."""
+    return np.asarray((1.0 - share) * value + share * np.sqrt(limits[0] * limits[1]))
 
 
 def _to_edge(value: FloatArray, change: FloatArray) -> float:

@@ -27,7 +27,7 @@ class Worth:
 
 
 def worth_of(problem: Problem, schedule: Schedule) -> Worth:
-    """Evaluate `schedule` as the planner knows the world. SPEC 7."""
+    """Evaluate `schedule` as the planner knows the world. Eq. (Example1), with one sum over tasks."""
     world = problem.world.as_planned()
     timeline = replay(world, schedule)
     total, terms = 0.0, {}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dmafl.planning.choice import Choice, cost_of, times_of
+from dmafl.planning.choice import Choice, Times, cost_of, times_of
 from dmafl.planning.interior import InteriorMethod
 from dmafl.planning.problem import Problem
 from dmafl.planning.quality import Printed
@@ -27,7 +27,7 @@ STALLED = 1e-8
 MAX_ITERATIONS = 60
 MAX_PASSES = 4
 """How often samples and versions are brought up to date with the new times."""
-SETTLED = 1e-7
+SETTLED = 1e-6
 """Relative change of the cost from one pass to the next at which passes end."""
 FEASIBLE = 1e-7
 """Share of a window or battery by which it may be broken before a schedule counts as infeasible."""
@@ -83,36 +83,36 @@ def solve_resources(problem: Problem, choices: Sequence[Choice]) -> Resources:
     A job that starts after its version has been replaced receives the fresher one, as in `times_of`.
     """
     unreachable = _unreachable(problem, choices)
-    if unreachable:
-        return _nothing(problem, choices, unreachable)
-    best: tuple[float, tuple[Choice, ...]] | None = None
-    at, answer, iterations = tuple(choices), None, 0
-    state = _Outcome(at, np.inf, False, None, ())
+    if unreachable or any(task.past is not None for task in problem.tasks):
+        return _as_they_are(problem, choices, unreachable)
+    at, best, prices, iterations = tuple(choices), None, None, 0
     pull = np.zeros(sum(task.slots for task in problem.tasks))
-    before = np.inf
-    for _ in range(MAX_PASSES):
-        times = [times_of(task, choice) for task, choice in zip(problem.tasks, at, strict=True)]
-        stacked = stack(problem, at, times)
+    for number in range(MAX_PASSES):
+        stacked = stack(problem, at, _times(problem, at))
         start = stacked.point_of(at)
-        if best is None and _within(stacked, start):
+        if number == 0 and _within(stacked, start):
             best = (_cost(problem, at), at)
-        state = _minimise(stacked, start, pull)
+        state = _minimise(stacked, start, pull, warm=number > 0)
         iterations += state.iterations
         if state.broken:
             break
         cost = _cost(problem, state.choices)
-        if best is None or cost < best[0] or answer is None:
-            answer = state.prices
-        if best is None or cost < best[0]:
-            best = (cost, state.choices)
-        at = state.choices
-        pull, changed = _pull(stacked, at), abs(cost - before) > SETTLED * abs(cost)
-        before = cost
-        if not changed or not (_changed(stacked, at) or pull.any()):
+        gained = np.inf if best is None else (best[0] - cost) / max(abs(cost), 1e-300)
+        if best is None or gained > 0:
+            best, prices = (cost, state.choices), state.prices
+        at, last = state.choices, pull
+        pull = _pull(stacked, at)
+        if not (_other_versions(stacked, at) or state.other_samples or (pull != last).any()):
+            break
+        if number > 0 and gained < SETTLED:
             break
     if state.broken or best is None:  # the least that limits can be broken by
         best = (_cost(problem, state.choices), state.choices)
-    return _resources(problem, best, state, answer or state.prices, iterations)
+    return _resources(problem, best, state, prices or state.prices, iterations)
+
+
+def _times(problem: Problem, choices: Sequence[Choice]) -> list[Times]:
+    return [times_of(task, choice) for task, choice in zip(problem.tasks, choices, strict=True)]
 
 
 def _pull(stacked: Stacked, choices: Sequence[Choice]) -> FloatArray:
@@ -135,6 +135,8 @@ class _Outcome:
     prices: Prices | None
     broken: tuple[Broken, ...]
     iterations: int = 0
+    other_samples: bool = False
+    """Whether samples have changed so much that the cost has."""
 
 
 class _Cost:
@@ -163,14 +165,22 @@ class _Cost:
         ]
 
 
-def _minimise(stacked: Stacked, start: Point, pull: FloatArray) -> _Outcome:
+def _minimise(stacked: Stacked, start: Point, pull: FloatArray, *, warm: bool) -> _Outcome:
     """By the interior-point method; by cone programs where a quality is not smooth, or if that fails."""
     smooth = not any(isinstance(task.quality, Printed) for task in stacked.problem.tasks)
     if smooth:
-        found = InteriorMethod(stacked, start, pull).solve()
+        found = InteriorMethod(stacked, start, pull, warm=warm).solve()
         if _within(stacked, found.point):
             choices = stacked.choices_at(found.point)
-            return _Outcome(choices, found.residual, found.converged, found.prices, (), found.iterations)
+            return _Outcome(
+                choices,
+                found.residual,
+                found.converged,
+                found.prices,
+                (),
+                found.iterations,
+                _other_samples(found.stacked, found.point),
+            )
     if not _within(stacked, start):
         least = _least_broken(stacked, start)
         if least.broken:
@@ -264,12 +274,19 @@ def _cost(problem: Problem, choices: Sequence[Choice]) -> float:
     )
 
 
-def _changed(stacked: Stacked, choices: Sequence[Choice]) -> bool:
-    """Whether the new times bring other versions or samples."""
-    times = [times_of(task, choice) for task, choice in zip(stacked.problem.tasks, choices, strict=True)]
-    if any((when.version != jobs.version).any() for when, jobs in zip(times, stacked.jobs, strict=True)):
-        return True
-    return bool((stack(stacked.problem, choices, times).samples != stacked.samples).any())
+def _other_versions(stacked: Stacked, choices: Sequence[Choice]) -> bool:
+    """Whether the new times bring other versions."""
+    times = _times(stacked.problem, choices)
+    return any((when.version != jobs.version).any() for when, jobs in zip(times, stacked.jobs, strict=True))
+
+
+def _other_samples(stacked: Stacked, point: Point) -> bool:
+    """Whether the new times bring other samples, and these another cost."""
+    now = stacked.refreshed(point)
+    if now is stacked:
+        return False
+    before, after = _Cost(stacked)(point), _Cost(now)(point)
+    return abs(after - before) > SETTLED * abs(before)
 
 
 def _resources(
@@ -283,8 +300,12 @@ def _resources(
     n = sum(task.slots for task in problem.tasks)
     if prices is None:
         prices = Prices(np.zeros(len(problem.tasks)), np.zeros(n), np.zeros(problem.devices))
+    times = _times(problem, best[1]) if np.isfinite(best[0]) else [None for _ in best[1]]
     return Resources(
-        choices=best[1],
+        choices=tuple(
+            choice if when is None else choice.with_(version=when.version)
+            for choice, when in zip(best[1], times, strict=True)
+        ),
         objective=best[0],
         residual=state.residual,
         iterations=iterations,
@@ -296,6 +317,8 @@ def _resources(
     )
 
 
-def _nothing(problem: Problem, choices: Sequence[Choice], broken: tuple[Broken, ...]) -> Resources:
+def _as_they_are(problem: Problem, choices: Sequence[Choice], broken: tuple[Broken, ...]) -> Resources:
+    """No solution: a link is dead, or the first slots have already happened."""
     state = _Outcome(tuple(choices), float("inf"), False, None, broken)
-    return _resources(problem, (float("inf"), tuple(choices)), state, None, 0)
+    cost = float("inf") if broken else _cost(problem, choices)
+    return _resources(problem, (cost, tuple(choices)), state, None, 0)

@@ -59,6 +59,10 @@ def sca(
 ) -> ScaResult:
     """Successive convex approximation with relaxed binaries, rounding and a polish of the resources.
 
+    Eq. (p_hat), Eq. (p_hat_m), Eq. (sca_iterate_rule), Eq. (convexified_nonconvex_objective),
+    Eq. (convexified_nonconvex_inequality_constraint), Eq. (convexified_nonconvex_equality_constraint); docs/planner.md
+    says what differs.
+
     `watch` is called after every iteration. Deterministic for a seed.
     """
     began = time.perf_counter()

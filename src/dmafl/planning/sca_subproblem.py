@@ -1,4 +1,4 @@
-"""The convex problem of one iteration, Eq. (problem:p_hat_m), given to a conic solver.
+"""The convex problem of one iteration, Eq. (p_hat_m), given to a conic solver.
 
 Variables: the step d = v - v_m, a slack s >= 0 of every coupling constraint with price rho, and w >= |R d|^2 of every
 curved one. Rows that are linear in v are kept as they are.

@@ -1,7 +1,7 @@
 """Convex surrogates of the relaxed problem at a point: linearisation plus (L/2) |R (v - v_m)|^2.
 
-Eq. (convexified_nonconvex_objective), Eq. (eq:convexified_nonconvex_inequality_constraint) and Eq.
-(eq:convexified_nonconvex_equality_constraint). Each touches the truth at v_m, in value and gradient, and lies above it
+Eq. (convexified_nonconvex_objective), Eq. (convexified_nonconvex_inequality_constraint) and Eq.
+(convexified_nonconvex_equality_constraint). Each touches the truth at v_m, in value and gradient, and lies above it
 in the trust region (`within`). Differs from the paper: the proximal term of a constraint only sees the variables
 that make it curved, scaled by their curvature (rows R), instead of L |v - v_m|^2 with one L for all.
 """
@@ -275,7 +275,7 @@ def _order(task: RelaxedTask, v: FloatArray, size: int) -> Coupling:
 
 
 def _duration(task: RelaxedTask, v: FloatArray, size: int) -> Coupling:
-    """T^C >= exp(length): Eq. (eq:local_computation_time), with c e B / f as the exponential of a linear function."""
+    """T^C >= exp(length): Eq. (local_computation_time), with c e B / f as the exponential of a linear function."""
     slots, length = _slots_of(task, "length")
     seconds = np.exp(task.get(v, "length"))
     rows = _matrix([(slots, length, np.sqrt(_EXP * seconds))], (len(slots), size))
