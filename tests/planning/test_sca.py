@@ -156,7 +156,7 @@ def test_surrogate_of_the_objective_lies_above_and_touches(model):
 
 
 def test_algorithm_1_as_printed_cannot_move_from_a_schedule():
-    """R (1 - R) <= 0, linearised at 0 or 1, plus a square: only v = v_m is left. SPEC 7."""
+    """R (1 - R) <= 0, linearised at 0 or 1, plus a square: only v = v_m is left."""
     problem = problem_of(MODELS[2], devices=2, slots=3)
     task, slot = problem.tasks[0], np.arange(3)
     choice = Choice(np.asarray([0, 1, 0]), slot, np.full(3, 5.0), np.full(3, 16.0), np.full(3, 5e8))

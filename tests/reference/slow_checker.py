@@ -1,4 +1,4 @@
-"""The rules of SPEC 5 once more, in plain Python loops: slow, short-sighted and easy to read.
+"""The rules S0 to S8 once more, in plain Python loops: slow, short-sighted and easy to read.
 
 It shares no code with `dmafl.schedule`, `dmafl.physics` or `dmafl.plan`, so that an error would have to be made twice
 to go unseen. A world is a dict, a job is a dict, and every rule is a loop over jobs, pairs of jobs or slots:
@@ -261,7 +261,7 @@ def _place(job):
 
 
 def _samples(world, job, computed_s):
-    """D: linear growth from start to end of the window, at separate speeds while computing and not (SPEC 4)."""
+    """D: linear growth from start to end of the window, at separate speeds while computing and not."""
     task = world["tasks"][job["task"]]
     if task["per_aggregation"]:
         share = job["version"] / max(1, task["slots"] - 1)

@@ -13,9 +13,10 @@ from scipy.sparse import coo_matrix, csc_matrix, diags
 from scipy.sparse.linalg import splu
 
 from dmafl.planning.limits import Limits
+from dmafl.planning.smooth_quality import late_is_good, scores_of, smooth_value
 from dmafl.planning.stacked import Point, Stacked
 from dmafl.planning.subproblem import Prices
-from dmafl.planning.surrogate import Surrogate, slopes_of, smooth_value, surrogate_of
+from dmafl.planning.surrogate import Surrogate, slopes_of, surrogate_of
 from dmafl.randomness import FloatArray
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.movement import movement
@@ -103,9 +104,9 @@ class InteriorMethod:
         self.battery_of = place[stacked.device]
         self.start, self.warm = start, warm
         self.value = np.inf
-        self.late_is_good = np.asarray(
-            [float(task.quality.constants.drift_idle.sum()) < 0 for task in stacked.problem.tasks]
-        )
+        self.late_is_good = np.asarray([late_is_good(task) for task in stacked.problem.tasks])
+        self.scores: list[FloatArray | None] = []
+        """Class scores where the cost was last computed, which is where the next step begins."""
         self.scale, self.strength = 1.0, 0.1
         self.trace: list[tuple[float, float, float, float]] = []
 
@@ -122,7 +123,12 @@ class InteriorMethod:
     def cost(self, x: FloatArray) -> float:
         """The cost, in units of that at the start."""
         tasks, point = self.stacked.problem.tasks, self.limits.point(x)
-        quality = sum(smooth_value(task, jobs) for task, jobs in zip(tasks, self.jobs(x), strict=True))
+        jobs = self.jobs(x)
+        self.scores = scores_of(tasks, jobs)
+        quality = sum(
+            smooth_value(task, own, scores)
+            for task, own, scores in zip(tasks, jobs, self.scores, strict=True)
+        )
         energy = self.stacked.price_of_J @ self.stacked.compute_J(point)
         return float(quality + energy + self.pull @ point.compute_s)
 
@@ -146,8 +152,8 @@ class InteriorMethod:
         state = self._first()
         self.value = self.cost(state.x)
         self.scale = max(abs(self.value), 1e-300)
-        converged, residual, iteration = False, np.inf, 0
-        for iteration in range(1, MAX_ITERATIONS + 1):
+        converged, residual = False, np.inf
+        while len(self.trace) < MAX_ITERATIONS:
             if self._gap(state) > _SETTLED:
                 self.stacked = self.stacked.refreshed(self.limits.point(state.x))
                 self.value = self.cost(state.x)
@@ -163,7 +169,7 @@ class InteriorMethod:
             if converged or taken == 0.0:
                 break
         point, prices = self.limits.point(state.x), self._prices(state)
-        return Interior(self.stacked, point, prices, residual, iteration, converged)
+        return Interior(self.stacked, point, prices, residual, len(self.trace), converged)
 
     def _has_converged(self, z: _State, residual: float) -> bool:
         if self._gap(z) > GAP or self._infeasibility(z) > FEASIBLE:
@@ -237,7 +243,7 @@ class InteriorMethod:
         lim, s = self.limits, self.stacked
         own = slice(int(s.offset[j]), int(s.offset[j + 1]))
         task = s.problem.tasks[j]
-        f = surrogate_of(task, jobs, self.strength, with_bands=True)
+        f = surrogate_of(task, jobs, self.scores[j], self.strength, with_bands=True)
         e_col, q_col = lim.e[own], lim.q[own]
         unit_e, unit_q = lim.unit_e[own], lim.unit_q[own]
         of_e, of_q = slopes_of(f, jobs)

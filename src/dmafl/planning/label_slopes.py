@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from dmafl.randomness import FloatArray
@@ -16,18 +19,59 @@ REACH = 32
 """Slots that feel a job, for the curvature."""
 
 
-def label_slopes(jobs: TaskJobs, labels: LabelMix, response: float) -> tuple[FloatArray, list[FloatArray]]:
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Jobs of a task with labels."""
+
+    jobs: TaskJobs
+    labels: LabelMix
+    response: float
+
+    @property
+    def time(self) -> FloatArray:
+        """How long each job moves the class scores."""
+        return np.asarray(self.response * self.jobs.rate * self.jobs.steps)
+
+
+def scores_of_all(tasks: Sequence[Labelled]) -> list[FloatArray]:
+    """Class scores after every slot of each task, (G, C); tasks are followed together, which costs little more."""
+    found: list[FloatArray] = [np.empty(0)] * len(tasks)
+    classes = [task.labels.held.shape[1] for task in tasks]
+    for count in set(classes):
+        own = [j for j, other in enumerate(classes) if other == count]
+        for j, scores in zip(own, _together([tasks[j] for j in own]), strict=True):
+            found[j] = scores
+    return found
+
+
+def _together(tasks: Sequence[Labelled]) -> list[FloatArray]:
+    slots = max(len(task.jobs) for task in tasks)
+    first = np.cumsum([0] + [len(task.labels.held) for task in tasks])
+    device, version = (
+        np.zeros((len(tasks), slots), dtype=np.int64),
+        np.zeros((len(tasks), slots), dtype=np.int64),
+    )
+    mix, time = np.zeros((len(tasks), slots)), np.zeros((len(tasks), slots))
+    for j, task in enumerate(tasks):  # a task with fewer slots ends with some that change nothing
+        G = len(task.jobs)
+        device[j, :G], version[j, :G] = task.jobs.device + first[j], task.jobs.version
+        mix[j, :G], time[j, :G] = task.jobs.mix, task.time
+    scores = class_scores(device, version, mix, time, np.concatenate([task.labels.held for task in tasks]))
+    return [scores[j, : len(task.jobs)] for j, task in enumerate(tasks)]
+
+
+def label_slopes(task: Labelled, after: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
     """Derivatives of the label bias, mean over slots, with respect to each job's steps, (G,), and its curvature.
 
     The curvature is a positive semidefinite estimate of the Hessian, by its diagonals 0, 1, ...: that of the losses,
-    seen through scores that are linear in the steps (Gauss-Newton), a job being felt for `REACH` slots.
+    seen through scores that are linear in the steps (Gauss-Newton), a job being felt for `REACH` slots. `after`: the
+    class scores after every slot.
     """
+    jobs, labels = task.jobs, task.labels
     G, classes = len(jobs), labels.held.shape[1]
-    time = response * jobs.rate * jobs.steps
-    after = class_scores(jobs.device, jobs.version, jobs.mix, time, labels.held)
     scores = np.concatenate([np.zeros((1, classes)), after])
-    of_scores, of_time = _flow_slopes(scores[jobs.version], labels.held[jobs.device], time)
-    of_steps = of_time * (response * jobs.rate)[:, None]
+    of_scores, of_time = _flow_slopes(scores[jobs.version], labels.held[jobs.device], task.time)
+    of_steps = of_time * (task.response * jobs.rate)[:, None]
     of_loss, bend = _loss_slopes(after, labels.asked)
     pull = np.zeros((G + 1, classes))  # derivative of the mean with respect to the scores of each version
     pull[1:] = of_loss / G

@@ -68,7 +68,7 @@ class Quality(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Calibrated:
-    """The predicted loss. SPEC 6."""
+    """The predicted loss (docs/calibration.md)."""
 
     constants: Constants
     labels: LabelMix | None
@@ -155,7 +155,7 @@ class Calibrated:
 
 @dataclass(frozen=True, eq=False)
 class Sharp:
-    """The sharp bound, per step. SPEC 6."""
+    """The sharp bound, per step (docs/theory.md)."""
 
     constants: Constants
     name: str = "sharp"

@@ -16,9 +16,10 @@ from dmafl.planning.choice import Choice, Times, cost_of, times_of
 from dmafl.planning.interior import InteriorMethod
 from dmafl.planning.problem import Problem
 from dmafl.planning.quality import Printed
+from dmafl.planning.smooth_quality import pull_of_others, scores_of
 from dmafl.planning.stacked import Point, Stacked, stack
 from dmafl.planning.subproblem import Prices, Subproblem
-from dmafl.planning.surrogate import Surrogate, pull_of_others, surrogate_of
+from dmafl.planning.surrogate import Surrogate, surrogate_of
 from dmafl.randomness import FloatArray
 from dmafl.theory.jobs import TaskJobs
 
@@ -159,10 +160,9 @@ class _Cost:
 
     def surrogates(self, point: Point, strength: float) -> list[Surrogate]:
         """Convex functions that touch the qualities at `point`."""
-        tasks = self.stacked.problem.tasks
-        return [
-            surrogate_of(task, jobs, strength) for task, jobs in zip(tasks, self.jobs(point), strict=True)
-        ]
+        tasks, jobs = self.stacked.problem.tasks, self.jobs(point)
+        known = zip(tasks, jobs, scores_of(tasks, jobs), strict=True)
+        return [surrogate_of(task, own, scores, strength) for task, own, scores in known]
 
 
 def _minimise(stacked: Stacked, start: Point, pull: FloatArray, *, warm: bool) -> _Outcome:

@@ -27,7 +27,7 @@ def plan_for(
     dissimilarity: str = "gram",
     time_limit_s: float = TIME_LIMIT_S,
 ) -> Plan:
-    """The plan that `scheme` carries out in `world`. SPEC 9."""
+    """The plan that `scheme` carries out in `world`. docs/planner.md."""
     problem = make_problem(world, knowledge, quality=quality, dissimilarity=dissimilarity)
     if scheme in ("dma-fl", "dma-fl-online"):
         return solve(problem, time_limit_s=time_limit_s)

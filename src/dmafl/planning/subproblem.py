@@ -67,7 +67,8 @@ class Subproblem:
         n, limits = len(self.stacked), self.limits
         self._width = limits.width
         self._equal, self._less = limits.equal.copy(), limits.less.copy()
-        self._cone_rows, self._cones = Rows(), []
+        self._cone_rows = Rows()
+        self._cones: list[clarabel.SecondOrderConeT] = []
         self._linear: list[tuple[IntArray, FloatArray]] = []
         self._square: list[tuple[IntArray, FloatArray]] = []
         self._z, self._u, self._y = (self._columns(n) for _ in range(3))

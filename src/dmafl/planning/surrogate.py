@@ -11,28 +11,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dmafl.planning.gram_curvature import gram_band
 from dmafl.planning.label_slopes import label_slopes
 from dmafl.planning.problem import TaskProblem
 from dmafl.planning.quality import Calibrated, Printed, Sharp
+from dmafl.planning.smooth_quality import labelled
 from dmafl.planning.stacked import pulled_to_lengths
 from dmafl.randomness import FloatArray
-from dmafl.theory.calibrated import TRAINING_POWER, predict
+from dmafl.theory.calibrated import TRAINING_POWER
 from dmafl.theory.constants import Constants
-from dmafl.theory.drift import drift_while_under_way
-from dmafl.theory.features import amount, features
-from dmafl.theory.gram_bias import MEMORY, gram_bias_gradient, remembered
+from dmafl.theory.features import amount
+from dmafl.theory.gram_bias import gram_bias_gradient
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.movement import movement, movement_adjoint
 from dmafl.theory.printed import printed
 from dmafl.theory.sharp import sharp, sharp_gradient
-
-_STEP = 1e-4
-"""Relative change of steps for the slopes of the label bias."""
-
-FULL_BAND = 120
-"""Up to so many slots the Hessian of the Gram bias is kept whole."""
-BAND = 48
-"""Slots apart from which on it is 0 otherwise: 0.9^48 is below 0.01."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,15 +87,20 @@ def slopes_of(f: Surrogate, jobs: TaskJobs) -> tuple[FloatArray, FloatArray]:
 
 
 def surrogate_of(
-    task: TaskProblem, jobs: TaskJobs, strength: float, *, with_bands: bool = False
+    task: TaskProblem,
+    jobs: TaskJobs,
+    scores: FloatArray | None,
+    strength: float,
+    *,
+    with_bands: bool = False,
 ) -> Surrogate:
-    """The surrogate of c_1 gamma Quality at `jobs`.
+    """The surrogate of c_1 gamma Quality at `jobs`, whose class scores are `scores`.
 
     `strength`: of the curvature given to the biases, beside their own bands if `with_bands`.
     """
     quality = task.quality
     if isinstance(quality, Calibrated):
-        return _calibrated(quality, task.weight, jobs, strength, with_bands)
+        return _calibrated(quality, task, jobs, scores, strength, with_bands)
     if isinstance(quality, Sharp):
         return _sharp(quality.constants, task.weight, jobs)
     if isinstance(quality, Printed):
@@ -111,8 +109,14 @@ def surrogate_of(
 
 
 def _calibrated(
-    quality: Calibrated, weight: float, jobs: TaskJobs, strength: float, with_bands: bool
+    quality: Calibrated,
+    task: TaskProblem,
+    jobs: TaskJobs,
+    scores: FloatArray | None,
+    strength: float,
+    with_bands: bool,
 ) -> Surrogate:
+    weight = task.weight
     th, e, c = quality.calibration.weights, jobs.steps, quality.constants
     share = jobs.mix * jobs.rate / np.sqrt(1.0 + jobs.staleness)
     a, one = jobs.mix, weight * th.noise
@@ -121,7 +125,11 @@ def _calibrated(
     A_q = -a / jobs.batch**2
     ratio = float(a @ (e * (1.0 / jobs.batch - 1.0 / jobs.samples))) / S
     gram = weight * _gram_slopes(quality, jobs)
-    of_labels, label_band = _label_slopes(quality, jobs)
+    of_labels: FloatArray = np.zeros(len(jobs))
+    label_band: list[FloatArray] = []
+    known = labelled(task, jobs)
+    if known is not None and scores is not None:
+        of_labels, label_band = label_slopes(known, scores)
     of_labels = weight * th.label_bias * of_labels
     biases = gram + of_labels
     relative = np.abs((of_labels if with_bands else biases) * e)
@@ -224,73 +232,6 @@ def _times(jobs: TaskJobs, c: Constants, of_drift: float, of_window: FloatArray)
     return of_horizon, np.asarray(compute)
 
 
-def _others(jobs: TaskJobs, c: Constants) -> FloatArray:
-    """By how much others' data drift more during each job since they compute, (G,)."""
-    extra = (c.drift_active_size - c.drift_idle_size)[jobs.device]
-    if not (bool((jobs.staleness > 0).any()) and bool(extra.any())):
-        return np.zeros(len(jobs))
-    own = float(c.drift_idle_size.sum()) * (jobs.end_s - jobs.start_s) + extra * jobs.compute_s
-    return drift_while_under_way(jobs, c) - own
-
-
-def pull_of_others(task: TaskProblem, jobs: TaskJobs) -> FloatArray:
-    """Slopes, with respect to each T^C, of what `smooth_value` leaves out, (G,); every slot as early as can be."""
-    quality = task.quality
-    if isinstance(quality, Sharp):
-        weight = task.weight * 4.0 * jobs.mix / float(np.sum(jobs.mix * jobs.rate * jobs.steps))
-    elif isinstance(quality, Calibrated):
-        weight = np.full(len(jobs), task.weight * 4.0 * quality.calibration.weights.window / len(jobs))
-    else:
-        return np.zeros(len(jobs))
-    c = quality.constants
-    extra = (c.drift_active_size - c.drift_idle_size)[jobs.device]
-    if not (bool((jobs.staleness > 0).any()) and bool(extra.any()) and bool(weight.any())):
-        return np.zeros(len(jobs))
-    begin, done = jobs.start_s + jobs.download_s, jobs.end_s - jobs.upload_s
-    of_end = weight * _inside(begin, done, extra, jobs.end_s)
-    of_start = -weight * _inside(begin, done, extra, jobs.start_s)
-    of_done = extra * (_inside(jobs.start_s, jobs.end_s, weight, done) - weight)
-    of_begin = -extra * (_inside(jobs.start_s, jobs.end_s, weight, begin) - weight)
-    of_tau = of_end + of_start + of_done + of_begin
-    length = jobs.end_s - jobs.start_s
-    return np.asarray(pulled_to_lengths(jobs.version, length, of_tau) - of_start - of_begin)
-
-
-def _inside(low: FloatArray, high: FloatArray, weight: FloatArray, at: FloatArray) -> FloatArray:
-    """Total weight of the intervals that contain each of `at`."""
-    total = np.zeros(len(at))
-    for edges, sign in ((low, 1.0), (high, -1.0)):
-        order = np.argsort(edges, kind="stable")
-        passed = np.concatenate([[0.0], np.cumsum(weight[order])])
-        total += sign * passed[np.searchsorted(edges[order], at)]
-    return total
-
-
-def smooth_value(task: TaskProblem, jobs: TaskJobs) -> float:
-    """c_1 gamma Quality, but for how much more others' data drift during a job since they compute.
-
-    The label bias is that of the last slots, before which all is forgotten.
-    """
-    quality = task.quality
-    if isinstance(quality, Sharp):
-        bound = sharp(jobs, quality.constants)
-        return task.weight * (
-            bound.value - 4.0 * float(jobs.mix @ _others(jobs, quality.constants)) / bound.steps
-        )
-    if isinstance(quality, Calibrated):
-        th = quality.calibration.weights
-        seen = predict(features(jobs, quality.constants), quality.calibration).value
-        others = 4.0 * th.window * float(_others(jobs, quality.constants).mean()) if th.window > 0 else 0.0
-        return task.weight * (seen - others + th.label_bias * quality.label_bias(jobs))
-    return task.weight * quality.value(jobs)
-
-
-def _label_slopes(quality: Calibrated, jobs: TaskJobs) -> tuple[FloatArray, list[FloatArray]]:
-    if quality.labels is None or quality.calibration.weights.label_bias <= 0:
-        return np.zeros(len(jobs)), []
-    return label_slopes(jobs, quality.labels, quality.calibration.response)
-
-
 def _gram_slopes(quality: Calibrated, jobs: TaskJobs) -> FloatArray:
     th = quality.calibration.weights
     if th.gram_bias <= 0:
@@ -323,36 +264,7 @@ def _bands(
 ) -> tuple[list[FloatArray], ...]:
     th, made = quality.calibration.weights, []
     if th.gram_bias > 0:
-        made.append([weight * diagonal for diagonal in _gram_band(quality, jobs)])
+        made.append([weight * diagonal for diagonal in gram_band(quality, jobs)])
     if label_band:
         made.append([weight * th.label_bias * diagonal for diagonal in label_band])
     return tuple(made)
-
-
-def _gram_band(quality: Calibrated, jobs: TaskJobs) -> list[FloatArray]:
-    """Diagonals 0, 1, ... of a positive semidefinite estimate of the Gram bias' Hessian in the steps.
-
-    Z is a mean of squared lengths |m_k|^2, m_k the mean direction that is remembered; its Hessian without the
-    curvature of m_k (Gauss-Newton). Where slots are many, it fades out to a band, which keeps it semidefinite.
-    """
-    G = len(jobs)
-    F = (quality.gram.columns[:, quality.gram.sign > 0])[jobs.device]
-    a = amount(jobs)
-    total = remembered(a, MEMORY)
-    m = remembered(a[:, None] * F, MEMORY, axis=0) / total[:, None]
-
-    def later(values: FloatArray) -> FloatArray:
-        return remembered(values[::-1], MEMORY**2, axis=0)[::-1]
-
-    W, P = later(1.0 / total**2), later(m / total[:, None] ** 2)
-    Q = later((m**2).sum(axis=1) / total**2)
-    scale = quality.calibration.weights.gram_bias * 2.0 / G
-    chain = jobs.mix / (2.0 * np.sqrt(jobs.steps))
-    width = G if G <= FULL_BAND else BAND
-    band = []
-    for d in range(width):
-        early, late = F[: G - d], F[d:]
-        value = (early * late).sum(axis=1) * W[d:] - (P[d:] * (early + late)).sum(axis=1) + Q[d:]
-        fade = 1.0 if width == G else 1.0 - d / width
-        band.append(scale * fade * MEMORY**d * value * chain[: G - d] * chain[d:])
-    return band
