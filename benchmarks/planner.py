@@ -1,6 +1,6 @@
 """How good, how fast and how large: the planner on made-up problems, against brute force, `sca` and IPOPT.
 
-    python benchmarks/planner.py [--only tiny sca sizes responses] [--seeds 5] [--quick] [--json FILE]
+    python benchmarks/planner.py [--only tiny sca sizes responses odd] [--seeds 5] [--quick] [--json FILE]
 
 Sizes are (devices, tasks, slots a task); every line is made with `calibrated` + gram and with `sharp` + diagonal.
 Problems come from seeds 1000 and up, which nothing was tuned on. `--quick` shows that everything works. docs/planner.md
@@ -21,6 +21,7 @@ from typing import Any
 os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
 
 import numpy as np
+from measures.odd import odd_scenarios
 from measures.responses import responses
 
 from dmafl.planning.found import Progress
@@ -171,6 +172,7 @@ PARTS: dict[str, Callable[[int, bool], list[Row]]] = {
     "sca": against_sca,
     "sizes": sizes,
     "responses": responses,
+    "odd": odd_scenarios,
 }
 
 

@@ -17,6 +17,9 @@ from dmafl.planning.quality import Calibrated, Sharp
 
 MEMORY = 0.9
 
+if hasattr(ca.GlobalOptions, "setNumpyMode"):
+    ca.GlobalOptions.setNumpyMode(-1)  # NumPy numbers times CasADi symbols are CasADi's, without a notice
+
 
 def smooth(problem: Problem) -> Problem:
     """The same without label bias, and with windows that drift alike whether devices compute or not."""

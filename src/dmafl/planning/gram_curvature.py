@@ -12,8 +12,8 @@ from dmafl.theory.jobs import TaskJobs
 
 FULL_BAND = 120
 """Up to so many slots the Hessian of the Gram bias is kept whole."""
-BAND = 48
-"""Slots apart from which on it is 0 otherwise: 0.9^48 is below 0.01."""
+BAND = 24
+"""Slots apart from which on it is 0 otherwise."""
 
 
 def gram_band(quality: Calibrated, jobs: TaskJobs) -> list[FloatArray]:

@@ -24,15 +24,17 @@ from dmafl.world.mobility import IntArray
 
 MAX_ITERATIONS = 150
 GAP = 2e-8
-"""Complementarity, relative to the cost, at which the method may end."""
+"""Complementarity, relative to the cost, at which the method may end; for every ten jobs."""
 STALLED = 1e-8
-"""Relative decrease that the last step promised, or that the last few made, at which the method ends."""
+"""Relative decrease that the last step promised, or that the last few made, at which it ends; for every ten jobs."""
 FEASIBLE = 1e-9
 _PATIENCE = 4
 _AHEAD = 0.03
 """Share of the slope that is left which the gap is not to fall below."""
 _SETTLED = 1e-3
 """Complementarity below which samples are held."""
+_REFRESH = 4
+"""Iterations after which they are brought up to date until then."""
 _AWAY, _AWAY_WARM = 0.1, 0.01
 """How far the start is moved away from its limits."""
 _TO_THE_EDGE = 0.995
@@ -108,6 +110,7 @@ class InteriorMethod:
         self.scores: list[FloatArray | None] = []
         """Class scores where the cost was last computed, which is where the next step begins."""
         self.scale, self.strength = 1.0, 0.1
+        self.tens = max(1.0, len(stacked) / 10.0)
         self.trace: list[tuple[float, float, float, float]] = []
 
     # -- cost and limits ------------------------------------------------------------------------------
@@ -154,7 +157,7 @@ class InteriorMethod:
         self.scale = max(abs(self.value), 1e-300)
         converged, residual = False, np.inf
         while len(self.trace) < MAX_ITERATIONS:
-            if self._gap(state) > _SETTLED:
+            if len(self.trace) % _REFRESH == 0 and self._gap(state) > _SETTLED:
                 self.stacked = self.stacked.refreshed(self.limits.point(state.x))
                 self.value = self.cost(state.x)
             gradient, entries, size = self._model(state)
@@ -172,11 +175,11 @@ class InteriorMethod:
         return Interior(self.stacked, point, prices, residual, len(self.trace), converged)
 
     def _has_converged(self, z: _State, residual: float) -> bool:
-        if self._gap(z) > GAP or self._infeasibility(z) > FEASIBLE:
+        if self._gap(z) > GAP * self.tens or self._infeasibility(z) > FEASIBLE:
             return False
         costs = [entry[0] for entry in self.trace[-_PATIENCE - 1 :]]
-        stalled = len(costs) > _PATIENCE and costs[0] - costs[-1] < STALLED * self.scale
-        return residual < STALLED or stalled
+        stalled = len(costs) > _PATIENCE and costs[0] - costs[-1] < STALLED * self.tens * self.scale
+        return residual < STALLED * self.tens or stalled
 
     def _first(self) -> _State:
         """The starting point, moved away from its limits; less so when warm."""
@@ -205,7 +208,7 @@ class InteriorMethod:
         even = float(products.min()) / mean
         wanted = 0.1 * min(0.05 * (1.0 - even) / max(even, 1e-12), 2.0) ** 3 * mean
         ahead = min(_AHEAD * residual / len(products), mean)
-        return max(wanted, ahead, 0.1 * GAP / len(products))
+        return max(wanted, ahead, 0.1 * GAP * self.tens / len(products))
 
     def _infeasibility(self, z: _State) -> float:
         return float(
@@ -250,7 +253,7 @@ class InteriorMethod:
         gradient[e_col] += of_e * unit_e / self.scale
         gradient[q_col] += of_q * unit_q / self.scale
         gradient[lim.T[own]] += f.compute_s * lim.unit_T[own] / self.scale
-        gradient[lim.tau[own][-1]] += f.horizon_s * lim.unit_tau[own][-1] / self.scale
+        gradient[lim.tau[own]] += f.ends_s * lim.unit_tau[own] / self.scale
         e, q = jobs.steps, jobs.steps * jobs.batch
         noise = 2.0 * f.noise / self.scale
         entries.add(e_col, e_col, (noise / q + f.curvature / self.scale) * unit_e**2)

@@ -15,7 +15,7 @@ _STEP = 1e-5
 """Change of a class score, and relative change of a time, for derivatives of one job's flow."""
 
 
-REACH = 32
+REACH = 20
 """Slots that feel a job, for the curvature."""
 
 
@@ -51,7 +51,7 @@ def _together(tasks: Sequence[Labelled]) -> list[FloatArray]:
         np.zeros((len(tasks), slots), dtype=np.int64),
         np.zeros((len(tasks), slots), dtype=np.int64),
     )
-    mix, time = np.zeros((len(tasks), slots)), np.zeros((len(tasks), slots))
+    mix, time = np.zeros((len(tasks), slots)), np.ones((len(tasks), slots))
     for j, task in enumerate(tasks):  # a task with fewer slots ends with some that change nothing
         G = len(task.jobs)
         device[j, :G], version[j, :G] = task.jobs.device + first[j], task.jobs.version

@@ -80,7 +80,7 @@ class Limits:
         self.windows = self.less.add(np.full(len(rows), 1.0 - MARGIN), (self.tau[rows], relative))
         self.limited = self._limited_devices()
         """Devices whose battery could run out."""
-        self.room_J = np.maximum(s.battery_J, 1e-3 * self._least_J())[self.limited]
+        self.room_J = np.maximum(s.battery_J, self._least_J())[self.limited]
         """Units of their batteries."""
         self.battery = s.battery_J[self.limited] / self.room_J * (1.0 - MARGIN)
         """What they hold, in these units."""

@@ -51,8 +51,8 @@ def unit_costs(problem: Problem, task: TaskProblem, prices: Prices) -> UnitCosts
     joule = task.price_of_J * problem.c2 + prices.battery_J
     kappa = joule * problem.energy_per_work(task)
     second = prices.job_s + prices.compute_s
-    with np.errstate(divide="ignore"):
-        best = np.cbrt(np.maximum(second, 0.0) * task.cycles / (2.0 * kappa))
+    # Where energy costs nothing any price of time asks for full speed, and none for the lowest.
+    best = np.cbrt(np.maximum(second, 0.0) * task.cycles / (2.0 * np.maximum(kappa, 1e-300)))
     frequency = np.clip(best, task.lowest_Hz, task.highest_Hz)
     d = problem.world.devices
     return UnitCosts(

@@ -30,6 +30,8 @@ MAX_PASSES = 4
 """How often samples and versions are brought up to date with the new times."""
 SETTLED = 1e-6
 """Relative change of the cost from one pass to the next at which passes end."""
+OTHER = 1e-5
+"""Relative change of the cost by other samples at which it is minimised again."""
 FEASIBLE = 1e-7
 """Share of a window or battery by which it may be broken before a schedule counts as infeasible."""
 _SMALLEST_STEP = 1e-4
@@ -168,7 +170,7 @@ class _Cost:
 def _minimise(stacked: Stacked, start: Point, pull: FloatArray, *, warm: bool) -> _Outcome:
     """By the interior-point method; by cone programs where a quality is not smooth, or if that fails."""
     smooth = not any(isinstance(task.quality, Printed) for task in stacked.problem.tasks)
-    if smooth:
+    if smooth and not _cannot_be_in_time(stacked) and not _cannot_last(stacked):
         found = InteriorMethod(stacked, start, pull, warm=warm).solve()
         if _within(stacked, found.point):
             choices = stacked.choices_at(found.point)
@@ -231,9 +233,23 @@ def _within(stacked: Stacked, point: Point) -> bool:
     return in_time and bool((stacked.spent_J(point) <= stacked.battery_J).all())
 
 
+def _cannot_be_in_time(stacked: Stacked) -> bool:
+    """Whether not even the least work at the highest frequencies keeps all windows."""
+    e, q, rows = stacked.steps[0], stacked.steps[0] * stacked.batch[0], stacked.window_rows
+    ends = stacked.ends_s(Point(e, q, q * stacked.s_per_sample[0]))
+    return bool((ends[rows] > stacked.window_s[rows] * (1.0 + FEASIBLE)).any())
+
+
+def _cannot_last(stacked: Stacked) -> bool:
+    """Whether not even the least work at the lowest frequencies keeps all batteries."""
+    e, q = stacked.steps[0], stacked.steps[0] * stacked.batch[0]
+    return bool((stacked.spent_J(Point(e, q, q * stacked.s_per_sample[1])) > stacked.battery_J).any())
+
+
 def _least_broken(stacked: Stacked, start: Point) -> _Outcome:
-    """Resources that break windows and batteries by as little as possible, relative to each."""
-    answer = Subproblem(stacked, start, elastic=True).solve([], start)
+    """Resources that break batteries by as little as possible, relative to each; and windows, if it must be."""
+    late = _cannot_be_in_time(stacked)
+    answer = Subproblem(stacked, start, elastic=True, windows_too=late).solve([], start)
     rows, world = stacked.window_rows, stacked.problem.world
     names = world.task_names
     broken = [
@@ -286,7 +302,7 @@ def _other_samples(stacked: Stacked, point: Point) -> bool:
     if now is stacked:
         return False
     before, after = _Cost(stacked)(point), _Cost(now)(point)
-    return abs(after - before) > SETTLED * abs(before)
+    return abs(after - before) > OTHER * abs(before)
 
 
 def _resources(

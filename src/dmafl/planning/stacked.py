@@ -97,6 +97,17 @@ class Stacked:
         spent = np.bincount(self.device, self.upload_J, minlength=self.problem.devices)
         return np.asarray(self.problem.world.devices.battery_J - spent)
 
+    @cached_property
+    def last_of_device(self) -> IntArray:
+        """The job before of the same device and task; -1 for the first."""
+        order = np.lexsort((self.slot, self.task, self.device))
+        same = (self.device[order][1:] == self.device[order][:-1]) & (
+            self.task[order][1:] == self.task[order][:-1]
+        )
+        last = np.full(len(self), -1)
+        last[order[1:][same]] = order[:-1][same]
+        return last
+
     def per_task(self, values: FloatArray) -> list[FloatArray]:
         """The part of each task."""
         return np.split(values, self.offset[1:-1])
@@ -123,7 +134,10 @@ class Stacked:
     def jobs_at(self, point: Point, ends_s: FloatArray) -> list[TaskJobs]:
         """The jobs of each task with the work of `point`."""
         length = self.radio_s + point.compute_s
+        last = self.last_of_device
+        idle = ends_s - length - np.where(last >= 0, ends_s[last], 0.0)
         changed = {
+            "idle_s": idle,
             "steps": point.steps,
             "batch": point.work / point.steps,
             "compute_s": point.compute_s,
@@ -137,21 +151,17 @@ class Stacked:
 
     def refreshed(self, point: Point) -> Stacked:
         """The same with the samples that devices have at the times of `point`."""
-        ends = self.ends_s(point)
-        begun = ends - point.compute_s - self.upload_s
-        world, number = self.problem.world, self.number
-        share = world.stream_share(self.device, number, self.version, begun, np.zeros(len(self)))
-        samples = world.samples(number, share).astype(np.float64)
+        now = self.jobs_at(point, self.ends_s(point))
+        tasks, choices = self.problem.tasks, self.choices_at(point)
+        parts = []
+        for task, choice, own in zip(tasks, choices, now, strict=True):
+            times = Times(own.version, own.start_s, own.download_s, own.compute_s, own.upload_s, own.end_s)
+            parts.append(jobs_from(self.problem, task, choice, times).samples)
+        samples = np.concatenate(parts)
         if (samples == self.samples).all():
             return self
-        parts = self.per_task(samples)
         jobs = tuple(own.with_(samples=part) for own, part in zip(self.jobs, parts, strict=True))
         return replace(self, samples=samples, jobs=jobs)
-
-    @cached_property
-    def number(self) -> IntArray:
-        """Number of each job's task in the world."""
-        return np.asarray([task.number for task in self.problem.tasks])[self.task]
 
     def choices_at(self, point: Point) -> tuple[Choice, ...]:
         """The schedule with the work of `point`, kept within its ranges."""

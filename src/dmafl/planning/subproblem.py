@@ -54,11 +54,13 @@ class Answer:
 class Subproblem:
     """Solves the surrogates of a schedule; units come from `reference`.
 
-    Elastic: nothing counts but by how much windows and batteries must be stretched.
+    Elastic: nothing counts but by how much batteries must be stretched, and windows too.
     """
 
-    def __init__(self, stacked: Stacked, reference: Point, *, elastic: bool = False) -> None:
-        self.stacked, self.elastic = stacked, elastic
+    def __init__(
+        self, stacked: Stacked, reference: Point, *, elastic: bool = False, windows_too: bool = False
+    ) -> None:
+        self.stacked, self.elastic, self.windows_too = stacked, elastic, windows_too
         self.limits = Limits(stacked, reference)
         self.unit_y = reference.steps**2 / reference.work
 
@@ -97,7 +99,8 @@ class Subproblem:
         where = place[s.device[own]]
         self._less.entries(self._battery_rows[where], self._z[own], limits.unit_z[own] / limits.room_J[where])
         if self.elastic:
-            rows = np.concatenate([limits.windows, self._battery_rows])
+            windows = limits.windows if self.windows_too else limits.windows[:0]
+            rows = np.concatenate([windows, self._battery_rows])
             self._slack = self._columns(len(rows))
             self._less.entries(rows, self._slack, -1.0)
             self._less.add(np.zeros(len(rows)), (self._slack, -1.0))
@@ -135,9 +138,7 @@ class Subproblem:
         self._linear.append((e, f.steps * unit_e))
         self._square.append((e, f.curvature * unit_e**2))
         self._linear.append((self.limits.T[own], f.compute_s * self.limits.unit_T[own]))
-        self._linear.append(
-            (self.limits.tau[own][-1:], np.asarray([f.horizon_s]) * self.limits.unit_tau[own][-1])
-        )
+        self._linear.append((self.limits.tau[own], f.ends_s * self.limits.unit_tau[own]))
         self._noise(own, f)
         if f.share is not None and f.training > 0:
             self._training(e, f.share * unit_e, f.training)
@@ -257,8 +258,9 @@ class Subproblem:
         window_slack = np.zeros(len(s.window_rows))
         if self.elastic:
             slack = np.maximum(x[self._slack], 0.0)
-            window_slack = slack[: len(window_slack)] * s.window_s[s.window_rows]
-            battery_slack[limits.limited] = slack[len(window_slack) :] * limits.room_J
+            own, others = np.split(slack, [len(slack) - len(limits.limited)])
+            window_slack[: len(own)] = own * s.window_s[s.window_rows][: len(own)]
+            battery_slack[limits.limited] = others * limits.room_J
         prices = Prices(limits.window_prices(price), limits.job_prices(price), batteries)
         return Answer(solved, infeasible, limits.point(x), prices, window_slack, battery_slack)
 

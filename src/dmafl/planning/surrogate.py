@@ -50,9 +50,9 @@ class Bend:
 
 @dataclass(frozen=True, eq=False)
 class Surrogate:
-    """A convex function of one task's steps, work, computing times and last slot time; arrays are (G,).
+    """A convex function of one task's steps, work, computing times and slot times; arrays are (G,).
 
-    steps' e + (1/2) curvature' e^2 + noise' (e^2 / q) + compute_s' T + horizon_s tau_last
+    steps' e + (1/2) curvature' e^2 + noise' (e^2 / q) + compute_s' T + ends_s' tau
     + training (share' e)^(-1/3) + movement + bend + most_steps (max e) + (1/2) most_curvature (max e)^2
     """
 
@@ -60,7 +60,8 @@ class Surrogate:
     curvature: FloatArray
     noise: FloatArray
     compute_s: FloatArray
-    horizon_s: float
+    ends_s: FloatArray
+    """>= 0: slots end as early as can be."""
     training: float = 0.0
     share: FloatArray | None = None
     movement: Movement | None = None
@@ -135,13 +136,13 @@ def _calibrated(
     relative = np.abs((of_labels if with_bands else biases) * e)
     extra_curvature = strength * (relative + 0.3 * relative.mean()) / e**2
     window = weight * th.window * 4.0 / len(jobs)
-    of_horizon, of_compute = _times(jobs, c, weight * th.drift, np.full(len(jobs), window))
+    of_ends, of_compute = _times(jobs, c, weight * th.drift, np.full(len(jobs), window))
     return Surrogate(
         steps=biases - extra_curvature * e - one * a * (1.0 / jobs.samples + ratio) / S,
         curvature=extra_curvature,
         noise=one * a / S,
         compute_s=of_compute,
-        horizon_s=of_horizon,
+        ends_s=of_ends,
         training=weight * th.training,
         share=share,
         bend=_bend(jobs, one / S**2, A_e - ratio * a, A_q, np.zeros(len(jobs)), a),
@@ -166,7 +167,7 @@ def _sharp(c: Constants, weight: float, jobs: TaskJobs) -> Surrogate:
     curvature = alpha * (
         eta * np.maximum(2 * np.sqrt(delta) * drag + drag**2 * (2 * e - 1), 0.0) + 4 * rho_w * eta**2 * V2
     )
-    of_horizon, of_compute = _times(jobs, c, 2.0, 4.0 * alpha)
+    of_ends, of_compute = _times(jobs, c, 2.0, 4.0 * alpha)
     gradient = sharp_gradient(jobs, c)
     B = jobs.batch
     moves = Movement(
@@ -181,7 +182,7 @@ def _sharp(c: Constants, weight: float, jobs: TaskJobs) -> Surrogate:
         curvature=weight / N * curvature,
         noise=weight / N * alpha * variance,
         compute_s=weight / N * of_compute,
-        horizon_s=weight / N * of_horizon,
+        ends_s=weight / N * of_ends,
         movement=moves if bool((jobs.staleness > 0).any()) else None,
         bend=_bend(jobs, weight / N**2, A_e, A_q, of_compute, alpha * eta),
     )
@@ -195,12 +196,17 @@ def _printed(quality: Printed, weight: float, jobs: TaskJobs) -> Surrogate:
     noise = 4.0 * c.smoothness * eta**2 * (D - 1) / D * c.variability**2 * c.sample_variance[jobs.device]
     local = 2.0 * rho * eta**2 * V2
     linear, square = _largest(quality, jobs)
+    idle, active = c.drift_idle[jobs.device], c.drift_active[jobs.device]
+    last = np.full(c.devices, -1)
+    last[jobs.device] = jobs.slot  # idle times of a device add up to its last end less its computing
+    ends = np.where(last[jobs.device] == jobs.slot, 2.0 * scale * idle, 0.0)
+    of_ends, of_compute = _as_early_as_can_be(jobs, ends, 2.0 * scale * (active - idle))
     return Surrogate(
         steps=scale * (eta * c.dissimilarity[jobs.device] - noise / D - local * rho / 2 * eta),
         curvature=scale * 2.0 * local * (rho / 2 * eta + 1.0),
         noise=scale * noise,
-        compute_s=2.0 * scale * c.drift_active[jobs.device],
-        horizon_s=0.0,
+        compute_s=of_compute,
+        ends_s=of_ends,
         most_steps=weight * linear,
         most_curvature=weight * 2.0 * square,
     )
@@ -216,20 +222,29 @@ def _largest(quality: Printed, jobs: TaskJobs) -> tuple[float, float]:
     return max(0.0, (4.0 * once - twice) / (2.0 * m)), max(0.0, (twice - 2.0 * once) / (2.0 * m**2))
 
 
-def _times(jobs: TaskJobs, c: Constants, of_drift: float, of_window: FloatArray) -> tuple[float, FloatArray]:
-    """Slopes of of_drift drift_all + sum_k of_window_k (drift while k is under way): of tau_last, of each T^C."""
-    of_horizon = of_drift * float(c.drift_idle.sum())
-    compute = of_drift * (c.drift_active - c.drift_idle)[jobs.device]
+def _times(
+    jobs: TaskJobs, c: Constants, of_drift: float, of_window: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Slopes of of_drift drift_all + sum_k of_window_k (drift while k is under way): of each tau, of each T^C.
+
+    What others' data drift more during a job since they compute is left out (`smooth_quality`).
+    """
+    of_ends = np.zeros(len(jobs))
+    of_ends[-1] = of_drift * float(c.drift_idle.sum())
     extra = (c.drift_active_size - c.drift_idle_size)[jobs.device]
-    compute = compute + of_window * (float(c.drift_idle_size.sum()) + extra)
-    length = jobs.end_s - jobs.start_s
-    if (
-        of_horizon < 0
-    ):  # a later end is worth something, but no slot waits for it: only a longer critical path counts
-        last = np.zeros(len(jobs))
-        last[-1] = of_horizon
-        compute, of_horizon = compute + pulled_to_lengths(jobs.version, length, last), 0.0
-    return of_horizon, np.asarray(compute)
+    of_compute = of_drift * (c.drift_active - c.drift_idle)[jobs.device]
+    of_compute = of_compute + of_window * (float(c.drift_idle_size.sum()) + extra)
+    return _as_early_as_can_be(jobs, of_ends, of_compute)
+
+
+def _as_early_as_can_be(
+    jobs: TaskJobs, of_ends: FloatArray, of_compute: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Where a late slot is worth something, no job waits for it: only longer jobs that make it late count."""
+    late = np.minimum(of_ends, 0.0)
+    if late.any():
+        of_compute = of_compute + pulled_to_lengths(jobs.version, jobs.end_s - jobs.start_s, late)
+    return np.maximum(of_ends, 0.0), np.asarray(of_compute)
 
 
 def _gram_slopes(quality: Calibrated, jobs: TaskJobs) -> FloatArray:

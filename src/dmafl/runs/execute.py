@@ -38,6 +38,8 @@ from dmafl.version import __version__
 from dmafl.world.world import World
 
 CHECKPOINT_EVERY_S = 20.0
+GROUP_SIGNAL_S = 2.0
+"""How long after the death of a worker a signal to this process still belongs to the same stop [s]."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -185,7 +187,7 @@ def execute(request: Request, folder: RunFolder, settings: Settings, resume: boo
                 request, folder, settings, manifest, laboratories, workers, planned, asked, failures
             )
         except BrokenProcessPool:
-            if asked():
+            if _asked_soon(asked):
                 raise Interrupted from None
             raise bad_input(
                 "workers",
@@ -203,6 +205,14 @@ def execute(request: Request, folder: RunFolder, settings: Settings, resume: boo
         folder.clear_parts()
     if failures:
         raise failures[0]
+
+
+def _asked_soon(asked: Callable[[], bool]) -> bool:
+    """Whether a stop is asked for by now or in a moment: a signal to a whole group may reach workers first."""
+    until = time.monotonic() + GROUP_SIGNAL_S
+    while not asked() and time.monotonic() < until:
+        time.sleep(0.05)
+    return asked()
 
 
 def _side_by_side(
