@@ -14,7 +14,7 @@ endif
 .PHONY: help demo test lint docs bench clean
 
 help:
-	@echo "make demo   set up, then train three tasks on ten devices with every scheme, and draw the outcome"
+	@echo "make demo   set up, then plan and train three models on ten devices beside every baseline, and draw the outcome"
 	@echo "make test   set up, then run the tests"
 	@echo "make lint   ruff and mypy"
 	@echo "make docs   build the documentation into site/"
@@ -23,12 +23,16 @@ help:
 # Embedded data only, so that the demo is the same everywhere.
 demo: export DMAFL_DATA_DIR :=
 demo: $(VENV)/.runtime
-	$(BIN)/python examples/first_schedule.py --output $(OUT)
-	$(BIN)/dmafl verify $(OUT)/plan.json
+	mkdir -p $(OUT)
 	rm -rf $(OUT)/run
-	$(BIN)/dmafl run $(OUT)/scenario.toml --plan $(OUT)/plan.json --scheme all --output $(OUT)/run
+	$(BIN)/dmafl init --preset demo --output $(OUT)/scenario.toml --force
+	$(BIN)/dmafl check $(OUT)/scenario.toml
+	$(BIN)/dmafl plan $(OUT)/scenario.toml --output $(OUT)/plan.json --time-limit 10 --picture $(OUT)/timeline.png
+	$(BIN)/dmafl verify $(OUT)/plan.json
+	$(BIN)/dmafl run $(OUT)/scenario.toml --scheme dma-fl --scheme baselines --plan-time 10 --output $(OUT)/run
 	$(BIN)/dmafl verify $(OUT)/run
 	@echo "Accuracy against aggregations, time and energy: $(OUT)/run/accuracy.png"
+	@echo "Prediction beside the loss reached:             $(OUT)/run/quality.png"
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dmafl.errors import BadInput
     from dmafl.measuring.measure import measure
     from dmafl.measuring.measured import Measured, read_measured, write_measured
+    from dmafl.planning.make import plan
     from dmafl.plans.files import read_plan, write_plan
     from dmafl.plans.plan import Plan
     from dmafl.plans.verify import verify_plan
@@ -38,6 +39,7 @@ _HOMES = {
     "draw_timeline": "dmafl.reports.timeline_picture",
     "load": "dmafl.scenario.toml",
     "measure": "dmafl.measuring.measure",
+    "plan": "dmafl.planning.make",
     "preset": "dmafl.scenario.presets",
     "read_measured": "dmafl.measuring.measured",
     "read_plan": "dmafl.plans.files",
@@ -62,6 +64,7 @@ __all__ = [
     "draw_timeline",
     "load",
     "measure",
+    "plan",
     "preset",
     "read_measured",
     "read_plan",

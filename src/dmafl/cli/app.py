@@ -89,7 +89,7 @@ def run(
         list[str] | None,
         typer.Option(
             help="dma-fl, dma-fl-nr, dma-fl-ns, dma-fl-online, fedasync, fedavg-full, fedavg-partial, fedbuff, "
-            "scheduled; or all."
+            "scheduled; baselines; or all."
         ),
     ] = None,
     plan: Annotated[Path | None, typer.Option(help="The plan that `scheduled` carries out.")] = None,
@@ -133,6 +133,8 @@ def run(
     names = None if not scheme else list(dict.fromkeys(scheme))
     if names is not None and "all" in names:
         names = [*PLANNING[:3], *BASELINES, *(["scheduled"] if planned is not None else [])]
+    if names is not None and "baselines" in names:
+        names = list(dict.fromkeys([*(name for name in names if name != "baselines"), *BASELINES]))
     out = console()
     count = workers if workers > 0 else os.cpu_count() or 1
     own_seed = planned.world.scenario.seed if planned is not None else loaded.seed

@@ -8,7 +8,7 @@ minimiser, so that the cost itself never rises.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,12 +26,14 @@ from dmafl.theory.jobs import TaskJobs
 STALLED = 1e-8
 """Relative decrease of the cost at which the loop ends."""
 MAX_ITERATIONS = 60
-MAX_PASSES = 4
-"""How often samples and versions are brought up to date with the new times."""
+MAX_PASSES = 8
+"""How often samples and versions are brought up to date with the new times; half as often in large problems."""
+LARGE = 1000
+"""Jobs of a large problem."""
 SETTLED = 1e-6
 """Relative change of the cost from one pass to the next at which passes end."""
 OTHER = 1e-5
-"""Relative change of the cost by other samples at which it is minimised again."""
+"""Relative change of the cost by other samples at which it is minimised again; for every 300 jobs."""
 FEASIBLE = 1e-7
 """Share of a window or battery by which it may be broken before a schedule counts as infeasible."""
 _SMALLEST_STEP = 1e-4
@@ -65,6 +67,7 @@ class Resources:
     """What another iteration promised to save, relative to the objective."""
     iterations: int
     converged: bool
+    """Whether no first-order change helps; not so where the best found had jobs that receive fresher versions."""
     broken: tuple[Broken, ...]
     """Limits that cannot be kept; empty if the schedule is feasible."""
     window_prices: FloatArray
@@ -88,30 +91,46 @@ def solve_resources(problem: Problem, choices: Sequence[Choice]) -> Resources:
     unreachable = _unreachable(problem, choices)
     if unreachable or any(task.past is not None for task in problem.tasks):
         return _as_they_are(problem, choices, unreachable)
-    at, best, prices, iterations = tuple(choices), None, None, 0
-    pull = np.zeros(sum(task.slots for task in problem.tasks))
-    for number in range(MAX_PASSES):
+    at, iterations = tuple(choices), 0
+    best: _Best | None = None
+    n = sum(task.slots for task in problem.tasks)
+    pull = np.zeros(n)
+    for number in range(MAX_PASSES if n <= LARGE else MAX_PASSES // 2):
         stacked = stack(problem, at, _times(problem, at))
         start = stacked.point_of(at)
         if number == 0 and _within(stacked, start):
-            best = (_cost(problem, at), at)
+            best = _Best(_cost(problem, at), at, False, None)
         state = _minimise(stacked, start, pull, warm=number > 0)
         iterations += state.iterations
         if state.broken:
             break
-        cost = _cost(problem, state.choices)
-        gained = np.inf if best is None else (best[0] - cost) / max(abs(cost), 1e-300)
+        cost, relabelled = _cost(problem, state.choices), _other_versions(stacked, state.choices)
+        gained = np.inf if best is None else (best.cost - cost) / max(abs(cost), 1e-300)
+        solved = state.converged and not relabelled
         if best is None or gained > 0:
-            best, prices = (cost, state.choices), state.prices
+            best = _Best(cost, state.choices, solved, state.prices)
+        elif best.prices is None:
+            best = replace(best, converged=solved, prices=state.prices)
         at, last = state.choices, pull
         pull = _pull(stacked, at)
-        if not (_other_versions(stacked, at) or state.other_samples or (pull != last).any()):
-            break
-        if number > 0 and gained < SETTLED:
+        others = state.other_samples or bool((pull != last).any())
+        small = number > 0 and gained < (SETTLED if n <= LARGE else OTHER)
+        if not (relabelled or others) or (small and not (relabelled and n <= LARGE)):
             break
     if state.broken or best is None:  # the least that limits can be broken by
-        best = (_cost(problem, state.choices), state.choices)
-    return _resources(problem, best, state, prices or state.prices, iterations)
+        best = _Best(_cost(problem, state.choices), state.choices, False, state.prices)
+    return _resources(problem, best, state, iterations)
+
+
+@dataclass(frozen=True, eq=False)
+class _Best:
+    """The best choices so far."""
+
+    cost: float
+    choices: tuple[Choice, ...]
+    converged: bool
+    """Whether these are the versions that they were solved for."""
+    prices: Prices | None
 
 
 def _times(problem: Problem, choices: Sequence[Choice]) -> list[Times]:
@@ -302,30 +321,25 @@ def _other_samples(stacked: Stacked, point: Point) -> bool:
     if now is stacked:
         return False
     before, after = _Cost(stacked)(point), _Cost(now)(point)
-    return abs(after - before) > OTHER * abs(before)
+    return abs(after - before) > OTHER * max(1.0, len(stacked) / 300.0) * abs(before)
 
 
-def _resources(
-    problem: Problem,
-    best: tuple[float, tuple[Choice, ...]],
-    state: _Outcome,
-    prices: Prices | None,
-    iterations: int,
-) -> Resources:
+def _resources(problem: Problem, best: _Best, state: _Outcome, iterations: int) -> Resources:
     sizes = np.cumsum([task.slots for task in problem.tasks])[:-1]
     n = sum(task.slots for task in problem.tasks)
+    prices = best.prices
     if prices is None:
         prices = Prices(np.zeros(len(problem.tasks)), np.zeros(n), np.zeros(problem.devices))
-    times = _times(problem, best[1]) if np.isfinite(best[0]) else [None for _ in best[1]]
+    times = _times(problem, best.choices) if np.isfinite(best.cost) else [None for _ in best.choices]
     return Resources(
         choices=tuple(
             choice if when is None else choice.with_(version=when.version)
-            for choice, when in zip(best[1], times, strict=True)
+            for choice, when in zip(best.choices, times, strict=True)
         ),
-        objective=best[0],
+        objective=best.cost,
         residual=state.residual,
         iterations=iterations,
-        converged=state.converged,
+        converged=best.converged,
         broken=state.broken,
         window_prices=prices.window_s,
         job_prices=tuple(np.split(prices.job_s, sizes)),
@@ -337,4 +351,4 @@ def _as_they_are(problem: Problem, choices: Sequence[Choice], broken: tuple[Brok
     """No solution: a link is dead, or the first slots have already happened."""
     state = _Outcome(tuple(choices), float("inf"), False, None, broken)
     cost = float("inf") if broken else _cost(problem, choices)
-    return _resources(problem, (cost, tuple(choices)), state, None, 0)
+    return _resources(problem, _Best(cost, tuple(choices), False, None), state, 0)
