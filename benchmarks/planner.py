@@ -28,7 +28,7 @@ from dmafl.planning.found import Progress
 from dmafl.planning.lower_bound import lower_bound
 from dmafl.planning.problem import Problem
 from dmafl.planning.sca import sca
-from dmafl.planning.solve import solve
+from dmafl.planning.solve import finished, solve, whole_and_repaired
 from dmafl.planning.synthetic import synthetic_problem
 from dmafl.plans.plan import Plan
 
@@ -101,7 +101,7 @@ def against_sca(seeds: int, quick: bool) -> list[Row]:
                 begin = time.process_time()
                 relaxed = sca(problem, seed=0)
                 sca_s = time.process_time() - begin
-                slow = _sca_plan(problem)
+                slow = finished(problem, whole_and_repaired(problem, relaxed.choices), "sca")
                 found, auto_s, watch = timed(problem, "auto", 30.0)
                 assert slow.objective is not None and found.objective is not None
                 reached = watch.reached(slow.objective)
@@ -126,10 +126,6 @@ def against_sca(seeds: int, quick: bool) -> list[Row]:
                     flush=True,
                 )
     return rows
-
-
-def _sca_plan(problem: Problem) -> Plan:
-    return solve(problem, solver="sca")
 
 
 def sizes(seeds: int, quick: bool) -> list[Row]:

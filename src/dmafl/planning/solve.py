@@ -43,9 +43,15 @@ def solve(
     solvers: dict[str, Callable[[], Found]] = {
         "auto": lambda: auto(problem, budget, seed, starts),
         "exhaustive": lambda: exhaustive(problem, budget),
-        "sca": lambda: _sca(problem, budget, seed),
+        "sca": lambda: whole_and_repaired(problem, sca(problem, seed=seed).choices),
     }
-    found = solvers[solver]()
+    return finished(problem, solvers[solver](), solver, seed, constants)
+
+
+def finished(
+    problem: Problem, found: Found, solver: str, seed: int = 0, constants: dict[str, Any] | None = None
+) -> Plan:
+    """The plan of what a solver found, if it is executable; else `Infeasible`."""
     troubles = left_troubles(problem, found.choices)
     if troubles:
         raise Infeasible(*troubles)
@@ -56,7 +62,7 @@ def solve(
         schedule=schedule,
         solver=solver,
         quality=f"{problem.quality}+{problem.dissimilarity}",
-        status="optimal among whole plans searched" if solver == "exhaustive" else "",
+        status="best of all schedules" if solver == "exhaustive" else "",
         seed=seed,
         objective=worth.objective,
         terms=worth.terms,
@@ -67,6 +73,6 @@ def solve(
     return plan
 
 
-def _sca(problem: Problem, budget: Budget, seed: int) -> Found:
-    found = sca(problem, seed=seed)
-    return found_of(problem, repaired(problem, whole(problem, found.choices)))
+def whole_and_repaired(problem: Problem, choices: Sequence[Choice]) -> Found:
+    """Real choices in whole numbers, within the limits if they can be."""
+    return found_of(problem, repaired(problem, whole(problem, choices)))

@@ -5,7 +5,6 @@ Results do not depend on it: an order carries everything that decides them, and 
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from dmafl.learning.arrays import Vector
 from dmafl.learning.threads import ENVIRONMENT
 from dmafl.scenario.model import Scenario
 from dmafl.simulation.laboratory import Laboratory, Material, Tested, TestingOrder, TrainingOrder
+from dmafl.simulation.untold import UntoldContext
 
 Answer = TypeVar("Answer")
 KEPT_LABORATORIES = 2
@@ -129,9 +129,7 @@ def process_pool(count: int, prepare: Callable[..., None], *given: Any) -> Itera
     dropped."""
     before = {name: os.environ.get(name) for name in ENVIRONMENT}
     os.environ.update(ENVIRONMENT)
-    executor = ProcessPoolExecutor(
-        count, multiprocessing.get_context("spawn"), initializer=prepare, initargs=given
-    )
+    executor = ProcessPoolExecutor(count, UntoldContext(), initializer=prepare, initargs=given)
     try:
         yield executor
     finally:
