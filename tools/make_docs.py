@@ -23,7 +23,6 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-import dmafl
 from dmafl.data import find, partition
 from dmafl.files import replacing, write_text
 from dmafl.physics.path_loss import linear, noise_W_per_Hz, path_loss_dB
@@ -445,13 +444,6 @@ def street_digits() -> Figure:
     return fig
 
 
-def timeline(path: Path) -> None:
-    """The timeline of the demo, as `make demo` writes it."""
-    world = World.resolve(preset("demo"))
-    schedule = dmafl.round_robin(world, in_flight=4)
-    dmafl.draw_timeline(world, schedule, dmafl.Plan(world, schedule).timeline, path)
-
-
 PICTURES: dict[str, Callable[[], Figure]] = {
     "flow.svg": flow,
     "server.svg": server,
@@ -465,8 +457,8 @@ PICTURES: dict[str, Callable[[], Figure]] = {
 }
 
 
-FROM_A_RUN = "accuracy.png"
-"""Not made here: copied from the folder of the run that `make demo` carries out, which takes minutes."""
+FROM_THE_DEMO = ("timeline.png", "accuracy.png", "quality.png")
+"""Not made here: copied from what `make demo` leaves, which takes minutes."""
 
 
 def draw_all(folder: Path = IMAGES) -> Iterator[Path]:
@@ -478,8 +470,6 @@ def draw_all(folder: Path = IMAGES) -> Iterator[Path]:
                 metadata = {"Date": None} if name.endswith(".svg") else {}
                 made.savefig(part, format=name.rpartition(".")[2], dpi=150, metadata=metadata)
         yield folder / name
-    timeline(folder / "timeline.png")
-    yield folder / "timeline.png"
 
 
 def _arrow(ax: Any, start: tuple[float, float], end: tuple[float, float], color: str = INK) -> None:

@@ -18,6 +18,7 @@ from dmafl.planning.repair import repaired
 from dmafl.planning.resources import solve_resources
 
 MOST_SCHEDULES = 20_000
+MOST_SLOTS = 14
 MOST_RANKED = 80
 """Schedules that get their own resources where the work of others is known."""
 WORK_MOVES = 25
@@ -28,7 +29,9 @@ not beat the best even so are left out."""
 
 
 def few_schedules(problem: Problem, most: int) -> bool:
-    """Whether no task has more schedules than that."""
+    """Whether no task has more schedules than that; each slot at least doubles them where there is a choice at all."""
+    if any(task.slots > MOST_SLOTS for task in problem.tasks):
+        return False
     return all(sum(1 for _ in schedules(task, most + 1)) <= most for task in problem.tasks)
 
 

@@ -71,7 +71,7 @@ class RelaxedTask:
     @property
     def last(self) -> int:
         """Index after the task's part."""
-        return self.at[PARTS[-1]].stop
+        return int(self.at[PARTS[-1]].stop)
 
     @cached_property
     def transfer_s(self) -> FloatArray:

@@ -9,6 +9,7 @@ that make it curved, scaled by their curvature (rows R), instead of L |v - v_m|^
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_matrix, csr_matrix
@@ -122,7 +123,8 @@ def curvature(relaxed: RelaxedProblem, v: FloatArray, seed: int = 0) -> Curvatur
     rng = generator(seed, "sca.curvature")
     _, slope = relaxed.objective(v)
     diagonal, most = np.zeros(relaxed.size), 1.0
-    entries, strengths = [], []
+    entries: list[Any] = []
+    strengths: list[Any] = []
     for task in relaxed.tasks:
         for name in ("x", "steps", "batch"):
             place = task.at[name]
@@ -202,7 +204,7 @@ def _left(
 
 def _lengths(directions: csr_matrix) -> FloatArray:
     """Sum of absolute entries of each direction."""
-    return np.maximum(np.asarray(abs(directions).sum(axis=1)).ravel(), 1e-300)
+    return np.asarray(np.maximum(np.asarray(abs(directions).sum(axis=1)).ravel(), 1e-300))
 
 
 @dataclass(frozen=True, eq=False)
