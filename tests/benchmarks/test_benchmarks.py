@@ -61,3 +61,21 @@ def test_gram_ranking(tmp_path: Path) -> None:
     found = json.loads(figures.read_text())[0]
     assert found["accuracy"]["nearest device only"] < found["accuracy"]["round robin"]
     assert set(found["rank correlation"]) == {"gradients", "labels"}
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [("tiny", "gap to brute force"), ("sizes", "executable"), ("responses", "held"), ("odd", "scenarios")],
+)
+def test_planner(part: str, said: str, tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    assert said in run("planner.py", "--quick", "--only", part, "--json", str(figures))
+    assert json.loads(figures.read_text())[part]
+
+
+def test_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DMAFL_DATA_DIR", raising=False)
+    monkeypatch.setenv("DMAFL_CACHE_DIR", str(tmp_path))
+    options = ("--quick", "--seeds", "0-1", "--tasks", "mnist", "--schemes", "dma-fl", "dma-fl-ns")
+    printed = run("planned.py", *options)
+    assert "dma-fl-ns" in printed

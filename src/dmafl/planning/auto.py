@@ -15,11 +15,16 @@ from dmafl.planning.local_search import search
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.repair import fastest, repaired
 from dmafl.planning.resources import solve_resources
+from dmafl.planning.sca import sca
 from dmafl.randomness import FloatArray
 
 BATTERY_ROUNDS = 6
 MOST_SCHEDULES = 1500
 """Schedules of a task up to which all are tried."""
+SCA_JOBS = 40
+"""Jobs up to which `sca` is another start: it takes seconds there."""
+SEARCHES = 6
+"""How often local search and exact resources take turns."""
 EXACT_JOBS = 4000
 """Jobs up to which the exact resources of a fixed schedule are computed."""
 
@@ -38,8 +43,23 @@ def auto(problem: Problem, budget: Budget, seed: int = 0, starts: Sequence[Seque
         best = better(best, _finish(problem, quickest, budget, "fastest"))
     if few_schedules(problem, MOST_SCHEDULES) and budget.left > 0:
         best = better(best, exhaustive(problem, budget, best.choices))
-    polished = search(problem, best.choices, budget, seed)
-    return better(best, found_of(problem, polished))
+    if 0 < sum(task.slots - task.first_free for task in problem.tasks) <= SCA_JOBS and _without_past(problem):
+        best = better(best, _finish(problem, sca(problem, seed=seed).choices, budget, "sca"))
+    for number in range(SEARCHES):
+        if budget.left <= 0:
+            break
+        moved = found_of(problem, search(problem, best.choices, budget, seed + number))
+        improved = better(best, moved) is moved and moved.objective < best.objective
+        best = better(best, moved)
+        budget.watch(Progress(budget.used, "search", best.objective, best.violation))
+        if not improved or budget.left <= 0:
+            break
+        best = better(best, _finish(problem, best.choices, budget, "resources"))
+    return best
+
+
+def _without_past(problem: Problem) -> bool:
+    return all(task.past is None for task in problem.tasks)
 
 
 def _best_of_task(problem: Problem, task: TaskProblem, battery: FloatArray, budget: Budget) -> Candidate:
@@ -97,8 +117,7 @@ def _in_flight(choice: Choice) -> int:
 def _finish(problem: Problem, relaxed: Sequence[Choice], budget: Budget, stage: str) -> Found:
     """Exact resources at this schedule, then whole numbers."""
     exact = list(relaxed)
-    fresh = all(task.past is None for task in problem.tasks)
-    if fresh and sum(task.slots for task in problem.tasks) <= EXACT_JOBS:
+    if _without_past(problem) and sum(task.slots for task in problem.tasks) <= EXACT_JOBS:
         solved = solve_resources(problem, _kept_versions(problem, relaxed))
         exact = list(solved.choices)
     found = min(

@@ -1,0 +1,115 @@
+"""Whether plans are worth it: planned schemes beside `fedasync`, with real training, paired by seed.
+
+    python benchmarks/planned.py [--tasks mnist fashion_mnist] [--schemes dma-fl dma-fl-nr dma-fl-ns] [--seeds 200-204]
+                                 [--tuning-seed 100] [--output DIR] [--quick] [--data-dir DIR]
+
+Preset `phone`. Constants and prediction are measured once, on the tuning seed; every seed has its own devices, channel
+and partition. Printed for every task and scheme, against `fedasync`: difference of accuracy (mean over aggregations,
+and final) and ratio of energy (devices and base station) to reach the accuracy that `fedasync` ends with, each with its
+95% t-interval. A target that is not reached counts with the energy of the whole run. docs/planner.md has the outcome.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
+
+import numpy as np
+from scipy.stats import t as student
+
+import dmafl
+
+BASELINE = "fedasync"
+
+
+def curve(rows: list[dict[str, Any]], scheme: str, seed: int, task: str) -> np.ndarray:
+    """Aggregation, accuracy and energy of every test, (n, 3)."""
+    own = [row for row in rows if (row["scheme"], row["seed"], row["task"]) == (scheme, seed, task)]
+    return np.asarray(sorted((row["aggregation"], row["accuracy"], row["energy_J"]) for row in own))
+
+
+def energy_to(target: float, found: np.ndarray) -> float:
+    """Energy when an accuracy is first reached, or of the whole run [J]."""
+    reached = np.flatnonzero(found[:, 1] >= target)
+    return float(found[reached[0] if len(reached) else -1, 2])
+
+
+def interval(values: list[float]) -> tuple[float, float]:
+    """Mean and half width of the 95% t-interval."""
+    n = len(values)
+    half = float(student.ppf(0.975, n - 1) * np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+    return float(np.mean(values)), half
+
+
+def show(rows: list[dict[str, Any]], schemes: list[str], seeds: list[int], tasks: list[str]) -> None:
+    """Print the table."""
+    print(
+        f"{'task':14} {'scheme':14} {'mean accuracy':>18} {'final accuracy':>18}   energy to the same accuracy"
+    )
+    for task in tasks:
+        for scheme in schemes:
+            mean, final, ratio = [], [], []
+            for seed in seeds:
+                ours, theirs = (curve(rows, name, seed, task) for name in (scheme, BASELINE))
+                mean.append(float(ours[:, 1].mean() - theirs[:, 1].mean()))
+                final.append(float(ours[-1, 1] - theirs[-1, 1]))
+                target = float(theirs[-1, 1])
+                ratio.append(float(np.log(energy_to(target, ours) / energy_to(target, theirs))))
+            a, b, (log, half) = interval(mean), interval(final), interval(ratio)
+            print(
+                f"{task:14} {scheme:14} {a[0]:+9.4f} ± {a[1]:.4f} {b[0]:+9.4f} ± {b[1]:.4f}   "
+                f"{np.exp(log):.3f} ({np.exp(log - half):.3f} to {np.exp(log + half):.3f})"
+            )
+
+
+def main() -> None:
+    """Measure, plan, train, compare."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tasks", nargs="+", default=["mnist", "fashion_mnist"])
+    parser.add_argument("--schemes", nargs="+", default=["dma-fl", "dma-fl-nr", "dma-fl-ns"])
+    parser.add_argument("--seeds", default="200-204", help="first and last seed, e.g. 200-204")
+    parser.add_argument("--tuning-seed", type=int, default=100)
+    parser.add_argument("--plan-time", type=float, default=12.0, help="seconds for a plan")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument(
+        "--output", type=Path, help="folder of the run, kept and resumed; else a temporary one"
+    )
+    parser.add_argument("--data-dir", type=Path, help="folder of the data sets")
+    parser.add_argument(
+        "--quick", action="store_true", help="seconds, to see that it works; figures mean nothing"
+    )
+    given = parser.parse_args()
+    low, _, high = given.seeds.partition("-")
+    seeds = list(range(int(low), int(high or low) + 1))
+    phone = dmafl.preset("phone")
+    changes: dict[str, Any] = {"slots": 8, "samples": 100} if given.quick else {}
+    tasks = {name: phone.tasks[name].model_copy(update=changes) for name in given.tasks}
+    scenario = phone.model_copy(update={"seed": given.tuning_seed, "tasks": tasks})
+    measured = dmafl.measure(
+        scenario, probes=12 if given.quick else 48, workers=given.workers, data_dir=given.data_dir
+    )
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.output if given.output is not None else Path(temporary) / "run"
+        done = dmafl.run(
+            scenario,
+            schemes=[*given.schemes, BASELINE],
+            seeds=seeds,
+            output=folder,
+            resume=True,
+            workers=given.workers,
+            data_dir=given.data_dir,
+            measured={given.tuning_seed: measured},
+            plan_time_s=1.0 if given.quick else given.plan_time,
+        )
+        show(done.metrics.to_pylist(), given.schemes, seeds, list(tasks))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""Schemes that plan: a plan for every seed, kept in the folder, carried out as it says."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dmafl
+from dmafl.errors import BadInput
+from dmafl.measuring.measured import Measured
+from dmafl.scenario.model import Scenario
+from dmafl.scenario.toml import from_plain
+from dmafl.schemes.registry import PLANNING
+
+SLOTS = 8
+OFFLINE = PLANNING[:3]
+
+
+@pytest.fixture(scope="module")
+def scenario() -> Scenario:
+    task = {"slots": SLOTS, "samples": 60, "steps_max": 8, "batch_max": 8, "window_s": 60.0}
+    return from_plain(
+        {"preset": "phone", "fleet": {"devices": 4}, "tasks": {"mnist": task, "fashion_mnist": task}}
+    )
+
+
+@pytest.fixture(scope="module")
+def measured(scenario: Scenario) -> Measured:
+    return dmafl.measure(scenario, probes=12, use_cache=False)
+
+
+def test_planned_schemes_do_what_their_plans_say(
+    scenario: Scenario, measured: Measured, tmp_path: Path
+) -> None:
+    """Also for a seed that was not measured: its devices have labels of their own."""
+    run = dmafl.run(
+        scenario,
+        schemes=[*OFFLINE, "fedasync"],
+        seeds=[0, 1],
+        output=tmp_path / "run",
+        measured=measured,
+        plan_time_s=1.0,
+    )
+    assert all(check.ok for check in dmafl.verify_run(run.path))
+    periods = run.periods.to_pylist()
+    for scheme in OFFLINE:
+        for seed in (0, 1):
+            plan = dmafl.read_plan(run.path / "plans" / f"{scheme}-s{seed}.json").plan
+            done = {
+                (row["task"], row["slot"]): row
+                for row in periods
+                if row["scheme"] == scheme and row["seed"] == seed and row["outcome"] == "aggregated"
+            }
+            assert len(done) == 2 * SLOTS
+            for k in range(len(plan.schedule)):
+                row = done[plan.world.task_names[plan.schedule.task[k]], int(plan.schedule.slot[k])]
+                for name in ("device", "version", "steps", "batch"):
+                    assert row[name] == getattr(plan.schedule, name)[k]
+                assert row["end_s"] == pytest.approx(plan.timeline.end_s[k])
+            if scheme == "dma-fl":
+                assert plan.executable
+
+
+def test_a_plan_is_revised_on_the_way(scenario: Scenario, measured: Measured, tmp_path: Path) -> None:
+    short = scenario.model_copy(update={"tasks": {"mnist": scenario.tasks["mnist"]}})
+    own = Measured(measured.key, {"mnist": measured.of("mnist")})
+    run = dmafl.run(short, schemes=["dma-fl-online"], output=tmp_path / "run", measured=own, plan_time_s=1.0)
+    assert all(check.ok for check in dmafl.verify_run(run.path))
+    assert sum(row["outcome"] == "aggregated" for row in run.periods.to_pylist()) == SLOTS
+
+
+def test_without_drawn_schedules_ns_has_the_jobs_of_fedasync(
+    scenario: Scenario, measured: Measured, tmp_path: Path
+) -> None:
+    run = dmafl.run(
+        scenario,
+        schemes=["dma-fl-ns", "fedasync"],
+        output=tmp_path / "run",
+        measured=measured,
+        plan_time_s=1.0,
+    )
+    rows = [row for row in run.periods.to_pylist() if row["outcome"] == "aggregated"]
+    jobs = {
+        scheme: sorted(
+            (row["task"], row["slot"], row["device"], row["version"])
+            for row in rows
+            if row["scheme"] == scheme
+        )
+        for scheme in ("dma-fl-ns", "fedasync")
+    }
+    same = np.mean([a[:3] == b[:3] for a, b in zip(jobs["dma-fl-ns"], jobs["fedasync"], strict=True)])
+    assert same == 1.0
+
+
+def test_schemes_that_plan_need_a_measurement(scenario: Scenario, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="measured"):
+        dmafl.run(scenario, schemes=["dma-fl"], output=tmp_path / "run", measured={})
