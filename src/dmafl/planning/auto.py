@@ -23,6 +23,8 @@ MOST_SCHEDULES = 1500
 """Schedules of a task up to which all are tried."""
 SCA_JOBS = 40
 """Jobs up to which `sca` is another start: it takes seconds there."""
+SCA_JOBS_OF_BOUNDS, SCA_S = 120, 15.0
+"""The same where the quality is a bound, and the time that must be left [s]."""
 SEARCHES = 6
 """How often local search and exact resources take turns."""
 EXACT_JOBS = 4000
@@ -43,7 +45,7 @@ def auto(problem: Problem, budget: Budget, seed: int = 0, starts: Sequence[Seque
         best = better(best, _finish(problem, quickest, budget, "fastest"))
     if few_schedules(problem, MOST_SCHEDULES) and budget.left > 0:
         best = better(best, exhaustive(problem, budget, best.choices))
-    if 0 < sum(task.slots - task.first_free for task in problem.tasks) <= SCA_JOBS and _without_past(problem):
+    if _sca_is_quick(problem, budget):
         best = better(best, _finish(problem, sca(problem, seed=seed).choices, budget, "sca"))
     for number in range(SEARCHES):
         if budget.left <= 0:
@@ -56,6 +58,16 @@ def auto(problem: Problem, budget: Budget, seed: int = 0, starts: Sequence[Seque
             break
         best = better(best, _finish(problem, best.choices, budget, "resources"))
     return best
+
+
+def _sca_is_quick(problem: Problem, budget: Budget) -> bool:
+    """Whether there is time for `sca` as another start; the label bias makes it slow."""
+    jobs = sum(task.slots for task in problem.tasks)
+    if not _without_past(problem):
+        return False
+    if jobs <= SCA_JOBS:
+        return budget.left > 0
+    return problem.quality != "calibrated" and jobs <= SCA_JOBS_OF_BOUNDS and budget.left > SCA_S
 
 
 def _without_past(problem: Problem) -> bool:
