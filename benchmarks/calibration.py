@@ -35,6 +35,7 @@ from dmafl.theory.block import block
 from dmafl.theory.calibrated import Calibration, Course, calibrate, predict_jobs, rank_correlation
 from dmafl.theory.constants import PER_DEVICE, Constants
 from dmafl.theory.features import LabelMix
+from dmafl.theory.gram_bias import diagonal_gram
 from dmafl.theory.printed import printed
 from dmafl.theory.sharp import sharp
 
@@ -123,7 +124,7 @@ def gradients_alone(runs: Runs) -> Known:
 def diagonal(runs: Runs) -> Known:
     """The same with delta_i in place of Gamma: sum_i p_i delta_i, since the p_i sum to 1."""
     delta = np.diag(gram_of_labels(runs.labels.held))
-    return replace(runs.constants, gram=(delta[:, None] + delta) / 2), None
+    return replace(runs.constants, gram=diagonal_gram(delta)), None
 
 
 FITTED: dict[str, Callable[[Runs], Known]] = {

@@ -27,8 +27,9 @@ from measures.responses import responses
 from dmafl.planning.found import Progress
 from dmafl.planning.lower_bound import lower_bound
 from dmafl.planning.problem import Problem
+from dmafl.planning.repair import whole_and_repaired
 from dmafl.planning.sca import sca
-from dmafl.planning.solve import finished, solve, whole_and_repaired
+from dmafl.planning.solve import finished, solve
 from dmafl.planning.synthetic import synthetic_problem
 from dmafl.plans.plan import Plan
 

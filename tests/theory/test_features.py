@@ -6,7 +6,7 @@ import pytest
 from dmafl.theory.drift import drift_of_all, drift_while_under_way
 from dmafl.theory.features import amount, features
 from dmafl.theory.gram_bias import (
-    diagonal_factors,
+    diagonal_gram,
     factors_of,
     gram_bias_gradient,
     gram_bias_of_replacements,
@@ -116,7 +116,7 @@ def test_many_schedules_at_once_have_the_same_gram_bias() -> None:
 def test_the_diagonal_form_is_the_mean_dissimilarity() -> None:
     jobs, c = draw_case(3)
     delta = c.dissimilarity
-    shares = np.asarray(gram_bias_of_slots(jobs.device, amount(jobs), diagonal_factors(delta), 1.0))
+    shares = np.asarray(gram_bias_of_slots(jobs.device, amount(jobs), factors_of(diagonal_gram(delta)), 1.0))
     worn = np.cumsum(amount(jobs) * delta[jobs.device]) / np.cumsum(amount(jobs))
     np.testing.assert_allclose(shares, worn)
     both = factors_of((delta[:, None] + delta) / 2)

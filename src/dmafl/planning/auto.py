@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dmafl.planning.choice import Choice, all_past, device_J, times_of
+from dmafl.planning.choice import Choice, all_past, times_of, used_J
 from dmafl.planning.descent import Candidate, Descent
 from dmafl.planning.exhaustive import exhaustive, few_schedules
 from dmafl.planning.found import Budget, Found, Progress, better, found_of, order
-from dmafl.planning.integers import whole
 from dmafl.planning.local_search import search
 from dmafl.planning.problem import Problem, TaskProblem
-from dmafl.planning.repair import fastest, repaired
+from dmafl.planning.repair import fastest, whole_and_repaired
 from dmafl.planning.resources import solve_resources
 from dmafl.planning.sca import sca
 from dmafl.randomness import FloatArray
@@ -79,12 +78,9 @@ def _best_of_task(problem: Problem, task: TaskProblem, battery: FloatArray, budg
     if task.first_free == task.slots:
         descent = Descent(problem, task, 1, battery)
         return descent.candidate(all_past(task))
-    most = min(task.most_stale + 1, len(task.usable))
     tried: list[tuple[Descent, Candidate]] = []
-    for in_flight in sorted({1, 2, 3, most}):
-        if in_flight > most:
-            continue
-        if tried and budget.left < 0.6 * budget.seconds and len(tried) > 1:
+    for in_flight in task.flights:
+        if budget.left < 0.6 * budget.seconds and len(tried) > 1:
             break
         descent = Descent(problem, task, in_flight, battery)
         tried.append((descent, descent.run(rounds=1)))
@@ -105,10 +101,7 @@ def _within_batteries(problem: Problem, candidates: list[Candidate], budget: Bud
     battery = problem.world.devices.battery_J
     price = np.zeros(problem.devices)
     for _ in range(BATTERY_ROUNDS):
-        used = sum(
-            device_J(problem, task, one.choice) for task, one in zip(problem.tasks, candidates, strict=True)
-        )
-        over = np.asarray(used / battery)
+        over = used_J(problem, [one.choice for one in candidates]) / battery
         if (over <= 1.0).all() or budget.left <= 0:
             break
         base = max(float(np.mean([task.price_of_J for task in problem.tasks])) * problem.c2, 1e-12)
@@ -116,14 +109,10 @@ def _within_batteries(problem: Problem, candidates: list[Candidate], budget: Bud
         for j, task in enumerate(problem.tasks):
             if task.first_free == task.slots:
                 continue
-            descent = Descent(problem, task, _in_flight(candidates[j].choice), price)
+            descent = Descent(problem, task, candidates[j].choice.in_flight, price)
             descent.window_price = candidates[j].window_price
             candidates[j] = descent.run(candidates[j].choice, rounds=1)
     return candidates
-
-
-def _in_flight(choice: Choice) -> int:
-    return int((np.arange(len(choice.device)) - choice.version).max(initial=0)) + 1
 
 
 def _finish(problem: Problem, relaxed: Sequence[Choice], budget: Budget, stage: str) -> Found:
@@ -132,9 +121,7 @@ def _finish(problem: Problem, relaxed: Sequence[Choice], budget: Budget, stage: 
     if _without_past(problem) and sum(task.slots for task in problem.tasks) <= EXACT_JOBS:
         solved = solve_resources(problem, _kept_versions(problem, relaxed))
         exact = list(solved.choices)
-    found = min(
-        (found_of(problem, repaired(problem, whole(problem, one))) for one in (relaxed, exact)), key=order
-    )
+    found = min((whole_and_repaired(problem, one) for one in (relaxed, exact)), key=order)
     budget.watch(Progress(budget.used, stage, found.objective, found.violation))
     return found
 

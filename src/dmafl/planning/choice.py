@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from dmafl.physics.computation import compute_s
 from dmafl.planning.problem import Past, Problem, TaskProblem
 from dmafl.randomness import FloatArray
+from dmafl.schedule.jobs import Schedule
 from dmafl.theory.jobs import TaskJobs
 from dmafl.world.mobility import IntArray
 
@@ -26,6 +29,17 @@ class Choice:
     def with_(self, **changes: Any) -> Choice:
         """The same with some columns changed."""
         return replace(self, **changes)
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> Choice:
+        """The choice that makes the jobs of one task, given in the order of their slots."""
+        s = schedule
+        return cls(s.device, s.version, s.steps, s.batch, s.frequency_Hz)
+
+    @property
+    def in_flight(self) -> int:
+        """Jobs that may be under way at a time: the largest staleness, and one."""
+        return int((np.arange(len(self.device)) - self.version).max(initial=0)) + 1
 
     def after(self, past: Past | None) -> Choice:
         """The same with what has happened in its first slots."""
@@ -86,7 +100,9 @@ def times_of(task: TaskProblem, choice: Choice) -> Times:
     """
     G = task.slots
     slot = np.arange(G)
-    compute = task.cycles[choice.device] * choice.work / choice.frequency_Hz
+    compute = np.asarray(
+        compute_s(task.cycles[choice.device], choice.steps, choice.batch, choice.frequency_Hz)
+    )
     upload = task.upload_s[choice.device, slot]
     if (choice.version == slot).all() and task.past is None:
         download = task.download_s[choice.device, slot]
@@ -175,23 +191,45 @@ class Cost:
 
 def cost_of(problem: Problem, task: TaskProblem, choice: Choice) -> Cost:
     """The part of the objective that one task makes."""
-    times = times_of(task, choice)
+    return cost_at(problem, task, choice, times_of(task, choice))
+
+
+def cost_at(problem: Problem, task: TaskProblem, choice: Choice, times: Times) -> Cost:
+    """The same where the times are known already."""
     jobs = jobs_from(problem, task, choice, times)
     return Cost(task.weight * task.quality.value(jobs), energy_cost(problem, task, choice, times))
 
 
+def late_s(task: TaskProblem, choice: Choice, times: Times | None = None) -> float:
+    """How much the latest upload misses its window [s]; <= 0 if none does."""
+    end_s = (times if times is not None else times_of(task, choice)).end_s
+    return float((end_s - task.window_s[choice.device]).max())
+
+
 def energy_cost(problem: Problem, task: TaskProblem, choice: Choice, times: Times) -> float:
     """(chi_j / G_j) sum_jobs [c_2 (E^U + E^C) + c_3 E^D]."""
-    d, i = problem.world.devices, choice.device
-    uplink = d.uplink_power_W[i] * times.upload_s
-    compute = problem.energy_per_work(task)[i] * choice.work * choice.frequency_Hz**2
-    downlink = d.downlink_power_W[i] * times.download_s
-    return float(task.price_of_J * (problem.c2 * (uplink + compute) + problem.c3 * downlink).sum())
+    own = uplink_and_compute_J(problem, task, choice)
+    downlink = problem.world.download_J(choice.device, times.download_s)
+    return float(task.price_of_J * (problem.c2 * own + problem.c3 * downlink).sum())
 
 
 def device_J(problem: Problem, task: TaskProblem, choice: Choice) -> FloatArray:
     """E^U + E^C of every device in this task [J], (I,)."""
-    i, slot = choice.device, np.arange(task.slots)
-    uplink = problem.world.devices.uplink_power_W[i] * task.upload_s[i, slot]
-    compute = problem.energy_per_work(task)[i] * choice.work * choice.frequency_Hz**2
-    return np.asarray(np.bincount(i, uplink + compute, minlength=problem.devices), dtype=np.float64)
+    own = uplink_and_compute_J(problem, task, choice)
+    return np.asarray(np.bincount(choice.device, own, minlength=problem.devices), dtype=np.float64)
+
+
+def uplink_and_compute_J(problem: Problem, task: TaskProblem, choice: Choice) -> FloatArray:
+    """E^U + E^C of every job [J], (G,)."""
+    i, world = choice.device, problem.world
+    number = np.full(task.slots, task.number)
+    uplink = world.upload_J(i, task.upload_s[i, np.arange(task.slots)])
+    return np.asarray(uplink + world.compute_J(i, number, choice.steps, choice.batch, choice.frequency_Hz))
+
+
+def used_J(problem: Problem, choices: Sequence[Choice]) -> FloatArray:
+    """E^U + E^C of every device in all tasks [J], (I,)."""
+    used = np.zeros(problem.devices)
+    for task, choice in zip(problem.tasks, choices, strict=True):
+        used += device_J(problem, task, choice)
+    return used

@@ -7,18 +7,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmafl.planning.assignment import improve, in_flight_versions, start_order, valid_versions
-from dmafl.planning.choice import Choice, Drawn, device_J, energy_cost, jobs_from, times_of
+from dmafl.planning.choice import Choice, Drawn, cost_at, device_J, jobs_from, late_s, times_of
 from dmafl.planning.prices import Prices, UnitCosts, unit_costs
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.work import best_work
 from dmafl.randomness import FloatArray
 from dmafl.theory.jobs import TaskJobs
+from dmafl.world.mobility import IntArray
 
 ROUNDS = 3
 HALVINGS = 8
 """Steps of the search for the price of time at which the window is met."""
 EARLY = 0.04
 """Share of the window that may be left unused: exact resources come later."""
+
+
+def middling(task: TaskProblem, device: IntArray, version: IntArray) -> Choice:
+    """A schedule with steps and batches in the middle of their ranges, at full speed."""
+    G = task.slots
+    steps, batch = (float(np.sqrt(np.prod(limits))) for limits in (task.steps_range, task.batch_range))
+    return Choice(device, version, np.full(G, steps), np.full(G, batch), task.highest_Hz[device])
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +70,8 @@ class Descent:
     def candidate(self, choice: Choice) -> Candidate:
         """What a choice costs, and how late it is."""
         times = times_of(self.task, choice)
-        jobs = jobs_from(self.problem, self.task, choice, times)
-        quality = self.task.weight * self.task.quality.value(jobs)
-        energy = energy_cost(self.problem, self.task, choice, times)
-        late = float((times.end_s - self.task.window_s[choice.device]).max())
-        return Candidate(choice, quality + energy, late, self.window_price)
+        cost = cost_at(self.problem, self.task, choice, times).total
+        return Candidate(choice, cost, late_s(self.task, choice, times), self.window_price)
 
     def jobs(self, choice: Choice) -> TaskJobs:
         """The jobs of a choice."""
@@ -87,13 +92,9 @@ class Descent:
 
     def _start(self) -> Choice:
         task, G = self.task, self.task.slots
-        e = float(np.sqrt(np.prod(task.steps_range)))
-        B = float(np.sqrt(np.prod(task.batch_range)))
-        device = np.resize(task.usable, G)
-        flat = Choice(device, np.arange(G), np.full(G, e), np.full(G, B), task.highest_Hz[device])
-        flat = flat.after(task.past)
-        costs = self.costs(self.jobs(flat))
-        work = e * B if self.drawn is None else self.drawn.steps * self.drawn.batch
+        flat = middling(task, np.resize(task.usable, G), np.arange(G))
+        costs = self.costs(self.jobs(flat.after(task.past)))
+        work = flat.work[0] if self.drawn is None else self.drawn.steps * self.drawn.batch
         order = start_order(
             self.problem, task, self.in_flight, costs, np.broadcast_to(work, self.problem.devices)
         )
@@ -108,22 +109,18 @@ class Descent:
         jobs = self.jobs(choice)
         return best_work(self.task, choice, jobs, self.costs(jobs))
 
-    def _late_s(self, choice: Choice) -> float:
-        end = times_of(self.task, choice).end_s
-        return float((end - self.task.window_s[choice.device]).max())
-
     def meet_window(self, choice: Choice) -> Choice:
         """Respond to prices; where the window is missed, raise the price of time until it is met, if it can be."""
         before, self.window_price = self.window_price, 0.0
         found = self.respond(choice)
-        if self._late_s(found) <= 0 or self.drawn is not None:
+        if late_s(self.task, found) <= 0 or self.drawn is not None:
             return found
         price = before if before > 0 else self._first_price(found)
         self.window_price = price
         found = self.respond(found)
         low, high = 0.0, np.inf
         for _ in range(HALVINGS):
-            late = self._late_s(found)
+            late = late_s(self.task, found)
             if late > 0:
                 low = price
             else:
@@ -135,7 +132,7 @@ class Descent:
             )
             self.window_price = price
             found = self.respond(found)
-        if self._late_s(found) > 0 and np.isfinite(high):
+        if late_s(self.task, found) > 0 and np.isfinite(high):
             self.window_price = high
             found = self.respond(found)
         return found
@@ -149,9 +146,7 @@ class Descent:
 
     def _priced(self, choice: Choice) -> float:
         times = times_of(self.task, choice)
-        jobs = jobs_from(self.problem, self.task, choice, times)
-        value = self.task.weight * self.task.quality.value(jobs)
-        value += energy_cost(self.problem, self.task, choice, times)
+        value = cost_at(self.problem, self.task, choice, times).total
         value += self.window_price * float(times.end_s[-1])
         if self.battery_J.any():
             value += float(self.battery_J @ device_J(self.problem, self.task, choice))

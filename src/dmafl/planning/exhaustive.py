@@ -9,12 +9,11 @@ import numpy as np
 
 from dmafl.errors import ShownAsIs, bad_input
 from dmafl.planning.choice import Choice, cost_of, times_of
-from dmafl.planning.descent import Candidate, Descent
+from dmafl.planning.descent import Candidate, Descent, middling
 from dmafl.planning.found import Budget, Found, Progress, better, found_of, order
-from dmafl.planning.integers import whole
 from dmafl.planning.local_search import search
 from dmafl.planning.problem import Problem, TaskProblem
-from dmafl.planning.repair import repaired
+from dmafl.planning.repair import repaired, whole_and_repaired
 from dmafl.planning.resources import solve_resources
 
 MOST_SCHEDULES = 20_000
@@ -107,8 +106,7 @@ def _exact(alone: Problem, task: TaskProblem, one: Candidate, budget: Budget) ->
     choice = one.choice.with_(version=times_of(task, one.choice).version)
     much = choice.with_(steps=np.full(task.slots, task.steps_range[1]))
     starts = [[choice], *(list(solve_resources(alone, [start]).choices) for start in (choice, much))]
-    found = [found_of(alone, repaired(alone, whole(alone, start))) for start in starts]
-    best = min(found, key=order)
+    best = min((whole_and_repaired(alone, start) for start in starts), key=order)
     moved = search(alone, best.choices, budget, 0, schedule_too=False, moves_a_job=WORK_MOVES)
     return better(best, found_of(alone, moved))
 
@@ -123,9 +121,6 @@ def _with_work_of(known: Choice, device: np.ndarray, version: np.ndarray) -> Cho
 
 def _quick(problem: Problem, task: TaskProblem, device: np.ndarray, version: np.ndarray) -> Candidate:
     """The schedule with resources that answer prices."""
-    G = task.slots
-    e, B = np.sqrt(np.prod(task.steps_range)), np.sqrt(np.prod(task.batch_range))
-    choice = Choice(device, version, np.full(G, e), np.full(G, B), task.highest_Hz[device])
-    stale = int((np.arange(G) - version).max())
-    descent = Descent(problem, task, stale + 1, np.zeros(problem.devices))
+    choice = middling(task, device, version)
+    descent = Descent(problem, task, choice.in_flight, np.zeros(problem.devices))
     return descent.candidate(descent.meet_window(choice))

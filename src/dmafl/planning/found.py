@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dmafl.planning.choice import Choice, cost_of, device_J, times_of
+from dmafl.planning.choice import Choice, cost_at, times_of, used_J
 from dmafl.planning.problem import Problem
 
 
@@ -56,13 +56,12 @@ class Found:
 
 def found_of(problem: Problem, choices: list[Choice]) -> Found:
     """What these choices cost, and by how much they miss limits."""
-    pairs = list(zip(problem.tasks, choices, strict=True))
-    objective = sum(cost_of(problem, task, choice).total for task, choice in pairs)
-    used = sum(device_J(problem, task, choice) for task, choice in pairs)
-    violation = float(np.max(np.asarray(used) / problem.world.devices.battery_J)) - 1.0
-    for task, choice in pairs:
-        late = times_of(task, choice).end_s / task.window_s[choice.device] - 1.0
-        violation = max(violation, float(late.max()))
+    objective = 0.0
+    violation = float(np.max(used_J(problem, choices) / problem.world.devices.battery_J)) - 1.0
+    for task, choice in zip(problem.tasks, choices, strict=True):
+        times = times_of(task, choice)
+        objective += cost_at(problem, task, choice, times).total
+        violation = max(violation, float((times.end_s / task.window_s[choice.device] - 1.0).max()))
     return Found(choices, objective, max(violation, 0.0))
 
 

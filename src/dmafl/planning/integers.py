@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dmafl.planning.choice import Choice, cost_of, device_J, jobs_from, times_of
+from dmafl.planning.choice import Choice, cost_of, device_J, jobs_from, times_of, used_J
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.randomness import FloatArray
 
@@ -17,9 +17,7 @@ def whole(problem: Problem, choices: Sequence[Choice]) -> list[Choice]:
     """The same choices with whole steps and batches, within windows and batteries if the given ones were."""
     rounded = [_rounded(task, choice) for task, choice in zip(problem.tasks, choices, strict=True)]
     rounded = _within_batteries(problem, rounded)
-    spare = problem.world.devices.battery_J - sum(
-        device_J(problem, task, choice) for task, choice in zip(problem.tasks, rounded, strict=True)
-    )
+    spare = problem.world.devices.battery_J - used_J(problem, rounded)
     return [
         _nudged(problem, task, choice, spare) for task, choice in zip(problem.tasks, rounded, strict=True)
     ]
@@ -45,10 +43,7 @@ def _within_batteries(problem: Problem, choices: list[Choice]) -> list[Choice]:
     """Smaller batches on devices whose battery the rounding has overdrawn."""
     battery = problem.world.devices.battery_J
     for _ in range(int(max(task.batch_range[1] for task in problem.tasks))):
-        used = sum(
-            device_J(problem, task, choice) for task, choice in zip(problem.tasks, choices, strict=True)
-        )
-        over = used > battery
+        over = used_J(problem, choices) > battery
         if not np.any(over):
             return choices
         changed = False

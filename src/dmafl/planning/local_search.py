@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dmafl.planning.choice import Choice, cost_of, device_J, times_of
+from dmafl.planning.choice import Choice, cost_at, cost_of, device_J, late_s, times_of
 from dmafl.planning.found import Budget
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.randomness import FloatArray, generator
@@ -33,7 +33,7 @@ def search(
     battery = problem.world.devices.battery_J
     used = [device_J(problem, task, choice) for task, choice in zip(problem.tasks, found, strict=True)]
     cost = [cost_of(problem, task, choice).total for task, choice in zip(problem.tasks, found, strict=True)]
-    late = [_late(task, choice) for task, choice in zip(problem.tasks, found, strict=True)]
+    late = [late_s(task, choice) for task, choice in zip(problem.tasks, found, strict=True)]
     moves = moves_a_job * sum(task.slots for task in problem.tasks)
     for _ in range(moves):
         if budget.left <= 0:
@@ -45,21 +45,18 @@ def search(
         tried = _moved(task, found[j], rng, 0 if schedule_too else 3)
         if tried is None:
             continue
-        new_late = _late(task, tried)
+        times = times_of(task, tried)
+        new_late = late_s(task, tried, times)
         if new_late > max(late[j], 0.0):
             continue
         own = device_J(problem, task, tried)
         total = sum(used) - used[j] + own
         if (total > np.maximum(battery, sum(used)) * (1 + 1e-12)).any():
             continue
-        new = cost_of(problem, task, tried).total
+        new = cost_at(problem, task, tried, times).total
         if new < cost[j]:
             found[j], cost[j], late[j], used[j] = tried, new, new_late, own
     return found
-
-
-def _late(task: TaskProblem, choice: Choice) -> float:
-    return float((times_of(task, choice).end_s - task.window_s[choice.device]).max())
 
 
 def _moved(task: TaskProblem, choice: Choice, rng: np.random.Generator, first_kind: int) -> Choice | None:

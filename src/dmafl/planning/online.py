@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from dmafl.schedule.jobs import Schedule
 from dmafl.schemes.scheduled import Scheduled
 from dmafl.server.messages import Dispatch, Plain
@@ -22,8 +20,7 @@ class Online(Scheduled):
     def __init__(self, world: World, task: int, schedule: Schedule, every: int, revise: Revise) -> None:
         super().__init__(world, task, schedule)
         self._world, self._task, self._every, self._revise = world, task, every, revise
-        own = schedule.take(schedule.task == task)
-        self._jobs = own.take(np.argsort(own.slot, kind="stable"))
+        self._jobs = schedule.of_task(task)
         self._done = 0
 
     def free(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:

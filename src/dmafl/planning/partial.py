@@ -9,9 +9,8 @@ import numpy as np
 from dmafl.planning.choice import Choice, Drawn
 from dmafl.planning.descent import Candidate, Descent
 from dmafl.planning.found import Budget, Found, found_of
-from dmafl.planning.integers import whole
 from dmafl.planning.problem import Problem, TaskProblem
-from dmafl.planning.repair import repaired
+from dmafl.planning.repair import whole_and_repaired
 from dmafl.planning.resources import solve_resources
 from dmafl.schedule.jobs import Schedule
 from dmafl.schemes.draws import Drawn as DrawnOfAll
@@ -29,9 +28,7 @@ def _order(problem: Problem, task: TaskProblem, drawn: DrawnOfAll, budget: Budge
         drawn.frequency_Hz[:, task.number],
     )
     found: list[Candidate] = []
-    for in_flight in sorted({1, 2, 3, min(task.most_stale + 1, len(task.usable))}):
-        if in_flight > min(task.most_stale + 1, len(task.usable)):
-            continue
+    for in_flight in task.flights:
         if found and budget.left < 0:
             break
         descent = Descent(problem, task, in_flight, np.zeros(problem.devices), own)
@@ -47,21 +44,20 @@ def resources_for(problem: Problem, schedule: Schedule) -> tuple[Problem, Found]
     """
     choices, tasks = [], []
     for task in problem.tasks:
-        own = schedule.take(schedule.task == task.number)
-        own = own.take(np.argsort(own.slot, kind="stable"))
-        stale = int((own.slot - own.version).max(initial=0))
+        own = Choice.of(schedule.of_task(task.number))
+        stale = own.in_flight - 1
         if stale > task.settings.max_staleness:
             task = replace(task, settings=task.settings.model_copy(update={"max_staleness": stale}))
         tasks.append(task)
         choices.append(
-            Choice(
-                own.device,
-                own.version,
-                np.clip(own.steps, *task.steps_range),
-                np.clip(own.batch, *task.batch_range),
-                np.clip(own.frequency_Hz, task.lowest_Hz[own.device], task.highest_Hz[own.device]),
+            own.with_(
+                steps=np.clip(own.steps, *task.steps_range),
+                batch=np.clip(own.batch, *task.batch_range),
+                frequency_Hz=np.clip(
+                    own.frequency_Hz, task.lowest_Hz[own.device], task.highest_Hz[own.device]
+                ),
             )
         )
     roomy = replace(problem, tasks=tuple(tasks))
     solved = solve_resources(roomy, choices)
-    return roomy, found_of(roomy, repaired(roomy, whole(roomy, list(solved.choices))))
+    return roomy, whole_and_repaired(roomy, solved.choices)

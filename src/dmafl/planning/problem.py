@@ -9,20 +9,21 @@ S0 to S8 (`dmafl.schedule.rules`). Every solver reads this; the world and the th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from dmafl.errors import bad_input
 from dmafl.learning.aggregation import mix_weight
+from dmafl.physics.transmission import transfer_J
 from dmafl.planning.quality import Calibrated, Printed, Quality, Sharp
 from dmafl.randomness import FloatArray
 from dmafl.scenario.model import Task
 from dmafl.theory.calibrated import Calibration
 from dmafl.theory.constants import Constants
 from dmafl.theory.features import LabelMix
-from dmafl.theory.gram_bias import diagonal_factors
+from dmafl.theory.gram_bias import diagonal_gram
 from dmafl.theory.mixing import staleness_factor
 from dmafl.world.mobility import IntArray, Static
 from dmafl.world.world import World
@@ -127,6 +128,17 @@ class TaskProblem:
         )
 
     @property
+    def flights(self) -> list[int]:
+        """Numbers of jobs in flight that are worth a try: few, or as many as staleness and devices allow."""
+        most = self.most_in_flight
+        return [count for count in sorted({1, 2, 3, most}) if count <= most]
+
+    @property
+    def most_in_flight(self) -> int:
+        """Jobs that can be under way at a time."""
+        return min(self.most_stale + 1, len(self.usable))
+
+    @property
     def most_stale(self) -> int:
         """K, or less where there are fewer slots."""
         return min(self.settings.max_staleness, self.slots - 1)
@@ -158,11 +170,11 @@ class Problem:
 
     def upload_J(self, task: TaskProblem) -> FloatArray:
         """E^U by device and slot, (I, G)."""
-        return np.asarray(self.world.devices.uplink_power_W[:, None] * task.upload_s)
+        return np.asarray(transfer_J(self.world.devices.uplink_power_W[:, None], task.upload_s))
 
     def download_J(self, task: TaskProblem) -> FloatArray:
         """E^D by device and version, (I, G)."""
-        return np.asarray(self.world.devices.downlink_power_W[:, None] * task.download_s)
+        return np.asarray(transfer_J(self.world.devices.downlink_power_W[:, None], task.download_s))
 
 
 def make_problem(
@@ -239,20 +251,11 @@ def _quality(name: str, dissimilarity: str, known: Knowledge, settings: Task) ->
         constants = known.prediction if known.prediction is not None else known.constants
         if dissimilarity == "gram":
             return Calibrated(constants, known.labels, known.calibration)
-        return Calibrated(_diagonal(constants), None, known.calibration)
+        alone = replace(constants, gram=diagonal_gram(np.diag(constants.gram)))
+        return Calibrated(alone, None, known.calibration)
     if name == "sharp":
         return Sharp(known.constants)
     return Printed(known.constants, settings.mixing)
-
-
-def _diagonal(constants: Constants) -> Constants:
-    """The same with p' delta in place of p' Gamma p."""
-    from dataclasses import replace
-
-    delta = np.diag(constants.gram)
-    changed = replace(constants)
-    object.__setattr__(changed, "gram_factors", diagonal_factors(delta))
-    return changed
 
 
 def _must_be_one_of(name: str, value: str, known: tuple[str, ...]) -> None:

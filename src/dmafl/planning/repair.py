@@ -6,14 +6,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dmafl.physics.computation import compute_s
 from dmafl.planning.assignment import in_flight_versions, valid_versions
-from dmafl.planning.choice import Choice, all_past, device_J, times_of
+from dmafl.planning.choice import Choice, all_past, late_s, used_J
+from dmafl.planning.found import Found, found_of
+from dmafl.planning.integers import whole
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.randomness import FloatArray
 
 MOST_ROUNDS = 200
 FASTER = 1.04
 LESS = 0.94
+
+
+def whole_and_repaired(problem: Problem, choices: Sequence[Choice]) -> Found:
+    """Real choices in whole numbers, within the limits if they can be."""
+    return found_of(problem, repaired(problem, whole(problem, choices)))
 
 
 def repaired(problem: Problem, choices: Sequence[Choice]) -> list[Choice]:
@@ -27,26 +35,10 @@ def repaired(problem: Problem, choices: Sequence[Choice]) -> list[Choice]:
     return found
 
 
-def late_s(task: TaskProblem, choice: Choice) -> float:
-    """How much the latest upload misses its window [s]; <= 0 if none does."""
-    return float((times_of(task, choice).end_s - task.window_s[choice.device]).max())
-
-
 def overdrawn(problem: Problem, choices: Sequence[Choice]) -> FloatArray:
     """By how much each battery is overdrawn [J], (I,)."""
-    used = np.zeros(problem.devices)
-    for task, choice in zip(problem.tasks, choices, strict=True):
-        used += device_J(problem, task, choice)
-    over = used - problem.world.devices.battery_J
+    over = used_J(problem, choices) - problem.world.devices.battery_J
     return np.asarray(np.where(over > 1e-12 * problem.world.devices.battery_J, over, 0.0))
-
-
-def least_work(task: TaskProblem, choice: Choice) -> Choice:
-    """The same jobs with the fewest steps and smallest batches."""
-    G = task.slots
-    return choice.with_(
-        steps=np.full(G, np.ceil(task.steps_range[0])), batch=np.full(G, np.ceil(task.batch_range[0]))
-    )
 
 
 def fastest(problem: Problem, task: TaskProblem) -> Choice:
@@ -54,11 +46,10 @@ def fastest(problem: Problem, task: TaskProblem) -> Choice:
     if task.first_free == task.slots:
         return all_past(task)
     G, usable = task.slots, task.usable
-    most = min(task.most_stale + 1, len(usable))
     e, B = np.ceil(task.steps_range[0]), np.ceil(task.batch_range[0])
-    compute = task.cycles * e * B / task.highest_Hz
+    compute = np.asarray(compute_s(task.cycles, e, B, task.highest_Hz))
     best: Choice | None = None
-    for in_flight in range(1, most + 1):
+    for in_flight in range(1, task.most_in_flight + 1):
         version = in_flight_versions(G, in_flight)
         length = (task.upload_s + task.download_s[:, version] + compute[:, None])[usable]
         device = np.empty(G, dtype=np.int64)
@@ -132,10 +123,7 @@ def _within_batteries(problem: Problem, choices: list[Choice]) -> list[Choice]:
 
 def _handed_over(problem: Problem, choices: list[Choice], device: int) -> bool:
     """Give one job of `device` to the one with the most energy to spare that is free then."""
-    used = np.zeros(problem.devices)
-    for task, choice in zip(problem.tasks, choices, strict=True):
-        used += device_J(problem, task, choice)
-    spare = problem.world.devices.battery_J - used
+    spare = problem.world.devices.battery_J - used_J(problem, choices)
     for j, task in enumerate(problem.tasks):
         choice = choices[j]
         for g in np.flatnonzero(choice.device[task.first_free :] == device)[::-1].tolist():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dmafl.errors import ShownAsIs, bad_input
+from dmafl.planning.assignment import valid_versions
 from dmafl.planning.choice import Choice
 from dmafl.planning.problem import Knowledge, Past, Problem, make_problem
 from dmafl.planning.solve import TIME_LIMIT_S, solve
@@ -27,13 +28,10 @@ class State:
 
     def pasts(self, world: World) -> list[Past]:
         """What has happened of every task."""
-        timeline = replay(world, self.jobs)
         found = []
         for j, name in enumerate(world.task_names):
-            own = np.flatnonzero(self.jobs.task == j)
-            own = own[np.argsort(self.jobs.slot[own], kind="stable")]
-            part = self.jobs.take(own)
-            if not np.array_equal(part.slot, np.arange(len(own))):
+            part = self.jobs.of_task(j)
+            if not np.array_equal(part.slot, np.arange(len(part))):
                 raise bad_input(
                     f"state: jobs of task {name}",
                     "must complete slots 0, 1, 2, ... without gaps",
@@ -48,7 +46,7 @@ class State:
                     part.batch,
                     part.frequency_Hz,
                     part.start_s,
-                    np.maximum.accumulate(timeline.end_s[own]) if len(own) else timeline.end_s[own],
+                    np.maximum.accumulate(replay(world, part).end_s),
                     self.now_s,
                 )
             )
@@ -60,8 +58,7 @@ def state_of(schedule: Schedule, world: World, now_s: float) -> State:
     begun = schedule.start_s <= now_s
     kept = np.zeros(len(schedule), dtype=bool)
     for j in range(world.task_count):
-        own = np.flatnonzero(schedule.task == j)
-        own = own[np.argsort(schedule.slot[own], kind="stable")]
+        own = schedule.rows_of_task(j)
         started = begun[own]
         count = len(own) if started.all() else int(np.argmin(started))
         kept[own[:count]] = True
@@ -98,14 +95,6 @@ def choices_of(problem: Problem, schedule: Schedule) -> Sequence[Choice]:
     """The choices that make `schedule`, after what has happened."""
     found = []
     for task in problem.tasks:
-        own = schedule.take(schedule.task == task.number)
-        own = own.take(np.argsort(own.slot, kind="stable"))
-        choice = Choice(own.device, own.version, own.steps, own.batch, own.frequency_Hz)
-        found.append(_sound(choice.after(task.past), problem.devices, task.first_free))
+        choice = Choice.of(schedule.of_task(task.number)).after(task.past)
+        found.append(valid_versions(choice, problem.devices, task.first_free))
     return found
-
-
-def _sound(choice: Choice, devices: int, first: int) -> Choice:
-    from dmafl.planning.assignment import valid_versions
-
-    return valid_versions(choice, devices, first)

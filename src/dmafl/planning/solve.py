@@ -9,11 +9,10 @@ from dmafl.errors import bad_input
 from dmafl.planning.auto import auto
 from dmafl.planning.choice import Choice
 from dmafl.planning.exhaustive import exhaustive
-from dmafl.planning.found import Budget, Found, Watch, found_of
-from dmafl.planning.integers import whole
+from dmafl.planning.found import Budget, Found, Watch
 from dmafl.planning.objective import worth_of
 from dmafl.planning.problem import Problem
-from dmafl.planning.repair import repaired
+from dmafl.planning.repair import whole_and_repaired
 from dmafl.planning.sca import sca
 from dmafl.planning.settle import settle
 from dmafl.planning.troubles import Infeasible, broken_rules, certain_troubles, left_troubles
@@ -71,8 +70,3 @@ def finished(
     if not plan.executable:
         raise Infeasible(*broken_rules(plan.checks))
     return plan
-
-
-def whole_and_repaired(problem: Problem, choices: Sequence[Choice]) -> Found:
-    """Real choices in whole numbers, within the limits if they can be."""
-    return found_of(problem, repaired(problem, whole(problem, choices)))

@@ -8,9 +8,9 @@ import numpy as np
 
 from dmafl.errors import BadInput, ShownAsIs
 from dmafl.errors import Problem as Trouble
-from dmafl.planning.choice import Choice, times_of
+from dmafl.planning.choice import Choice, late_s, times_of
 from dmafl.planning.problem import Problem, TaskProblem
-from dmafl.planning.repair import fastest, late_s, overdrawn
+from dmafl.planning.repair import fastest, overdrawn
 from dmafl.randomness import FloatArray
 from dmafl.schedule.rules import Check
 

@@ -64,6 +64,15 @@ class Schedule:
         """The jobs at `rows` (indices or a mask), in that order."""
         return Schedule(**{name: column[rows] for name, column in self.columns().items()})
 
+    def rows_of_task(self, task: int) -> IntArray:
+        """Where the jobs of `task` are, in the order of their slots."""
+        own = np.flatnonzero(self.task == task)
+        return np.asarray(own[np.argsort(self.slot[own], kind="stable")])
+
+    def of_task(self, task: int) -> Schedule:
+        """The jobs of `task` in the order of their slots."""
+        return self.take(self.rows_of_task(task))
+
     @property
     def staleness(self) -> IntArray:
         """Slots completed between download and aggregation of each job, g - v. Definition 4."""

@@ -38,10 +38,9 @@ def factors_of(gram: FloatArray) -> Factors:
     return Factors(np.asarray(vectors[:, kept] * np.sqrt(size[kept])), np.sign(values[kept]))
 
 
-def diagonal_factors(delta: FloatArray) -> Factors:
-    """Factors with which p' Gamma p = p' delta for shares p that add up to 1."""
-    # (delta 1' + 1 delta') / 2 = (u u' - v v') / 4 with u = delta + 1, v = delta - 1
-    return Factors(np.stack([delta + 1.0, delta - 1.0], axis=1) / 2.0, np.asarray([1.0, -1.0]))
+def diagonal_gram(delta: FloatArray) -> FloatArray:
+    """The matrix with which p' Gamma p = p' delta for shares p that add up to 1."""
+    return np.asarray((delta[:, None] + delta) / 2)
 
 
 def remembered(values: FloatArray, memory: float, axis: int = -1) -> FloatArray:

@@ -69,8 +69,7 @@ class TaskJobs:
 def jobs_of(world: World, schedule: Schedule, timeline: Timeline, task: int) -> TaskJobs:
     """The jobs of `task` in the order of their slots; the schedule must complete every slot once (rule S1)."""
     settings = list(world.scenario.tasks.values())[task]
-    own = np.flatnonzero(schedule.task == task)
-    own = own[np.argsort(schedule.slot[own], kind="stable")]
+    own = schedule.rows_of_task(task)
     slot, version = schedule.slot[own], schedule.version[own]
     mix = mix_weight(
         settings.mixing, staleness_factor(settings), slot - version, slot, settings.mix_decay or None
