@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from dmafl.cli import data_commands, measure_command, plan_command, replan_command
+from dmafl.cli.shared import DataDir, ScenarioArgument, one_thread, process_count
 from dmafl.errors import BadInput, ShownAsIs, bad_input
 from dmafl.version import __version__
 
@@ -26,12 +27,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data_commands.app, name="data")
-
-ScenarioArgument = Annotated[Path, typer.Argument(help="A scenario file, see `dmafl init`.")]
-DataDir = Annotated[
-    Path | None,
-    typer.Option(help="Folder with mnist.npz, fashion_mnist.npz, svhn.npz or your own NAME.npz."),
-]
 
 
 @app.callback(invoke_without_command=True)
@@ -114,18 +109,19 @@ def run(
     ] = False,
 ) -> None:
     """Simulate schemes with real training. Ctrl-C saves; --resume goes on, bit for bit."""
-    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
-    from dmafl.cli.measured_for_run import given_or_measured, measured_once, missing
+    one_thread()
+    from dmafl.cli.measured_for_run import given_or_measured, missing
     from dmafl.cli.seeds import parse_seeds
+    from dmafl.cli.shared import measured_of
     from dmafl.plans.files import read_plan
     from dmafl.reports.console import console
     from dmafl.reports.live_view import LiveView
     from dmafl.reports.run_table import outcome_table
-    from dmafl.runs.execute import Interrupted
     from dmafl.runs.folder import RunFolder
     from dmafl.runs.run import run as run_schemes
     from dmafl.scenario.toml import load
     from dmafl.schemes.registry import BASELINES, PLANNING
+    from dmafl.simulation.stopping import Interrupted
 
     loaded = load(scenario)
     planned = read_plan(plan).plan if plan is not None else None
@@ -136,13 +132,13 @@ def run(
     if names is not None and "baselines" in names:
         names = list(dict.fromkeys([*(name for name in names if name != "baselines"), *BASELINES]))
     out = console()
-    count = workers if workers > 0 else os.cpu_count() or 1
+    count = process_count(workers)
     own_seed = planned.world.scenario.seed if planned is not None else loaded.seed
     chosen = parse_seeds(seeds) if seeds is not None else [own_seed]
     first = measure and not (resume and RunFolder(folder).exists())  # a run goes on with what it began with
     constants = given_or_measured(loaded, chosen, measured, first, count, data_dir, out)
     if constants is None and set(names or ()) & set(PLANNING):
-        measured_once(loaded, count, data_dir, out)
+        measured_of(loaded, out, workers=count, data_dir=data_dir)  # kept: the run finds it
     try:
         with LiveView(out) as view:
             done = run_schemes(

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dmafl.cli.shared import DataDir, ScenarioArgument, one_thread, process_count
+
 INTERRUPTED = 130
 
 
 def measure(
-    scenario: Annotated[Path, typer.Argument(help="A scenario file, see `dmafl init`.")],
+    scenario: ScenarioArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write.")] = Path("measured.json"),
     probes: Annotated[
         int, typer.Option(help="Probe runs of each task, 12 or more; 0: constants alone.", min=0)
     ] = 48,
     workers: Annotated[int, typer.Option(help="Processes that probe; 0: as many as cores.", min=0)] = 0,
-    data_dir: Annotated[
-        Path | None,
-        typer.Option(help="Folder with mnist.npz, fashion_mnist.npz, svhn.npz or your own NAME.npz."),
-    ] = None,
+    data_dir: DataDir = None,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Measure anew, and keep nothing but the file.")
     ] = False,
@@ -31,7 +29,7 @@ def measure(
 
     Ctrl-C keeps what is done; the same command goes on.
     """
-    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+    one_thread()
     from dmafl.measuring.measure import measure as measure_scenario
     from dmafl.measuring.measured import write_measured
     from dmafl.reports.console import console
@@ -46,7 +44,7 @@ def measure(
             measured = measure_scenario(
                 loaded,
                 probes=probes,
-                workers=workers if workers > 0 else os.cpu_count() or 1,
+                workers=process_count(workers),
                 data_dir=data_dir,
                 use_cache=not no_cache,
                 watcher=view,

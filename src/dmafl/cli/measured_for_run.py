@@ -26,33 +26,21 @@ def given_or_measured(
     out: Console,
 ) -> Measured | dict[int, Measured] | None:
     """From `file`, or measured now for every seed, or None: what is kept from before."""
-    from dmafl.measuring.measure import measure
-    from dmafl.measuring.measured import read_measured
-    from dmafl.reports.measure_view import MeasureView
+    from dmafl.cli.shared import measured_of
 
     if file is not None and measure_first:
         raise bad_input(
             "--measure", "must not go with --measured", ShownAsIs("both"), "Leave one of them out."
         )
     if file is not None:
-        return read_measured(file)
+        return measured_of(scenario, out, file=file)
     if not measure_first:
         return None
     found = {}
     for seed in seeds:
         own = scenario.model_copy(update={"seed": seed}).in_folder(scenario.folder)
-        with MeasureView(out) as view:
-            found[seed] = measure(own, workers=workers, data_dir=data_dir, watcher=view)
+        found[seed] = measured_of(own, out, workers=workers, data_dir=data_dir)
     return found
-
-
-def measured_once(scenario: Scenario, workers: int, data_dir: Path | None, out: Console) -> None:
-    """Measure the scenario's own seed unless it is kept: what schemes plan with, for all seeds."""
-    from dmafl.measuring.measure import measure
-    from dmafl.reports.measure_view import MeasureView
-
-    with MeasureView(out) as view:
-        measure(scenario, workers=workers, data_dir=data_dir, watcher=view)
 
 
 def missing(run: Run, scenario: Path) -> str:

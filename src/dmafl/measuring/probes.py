@@ -51,8 +51,7 @@ def warm_up_jobs(
     task: Task, devices: int, slots: int = WARM_UP_SLOTS, steps: int = WARM_UP_STEPS
 ) -> TaskJobs:
     """A fresh round robin over all devices with the task's mixing weight, on the data of time 0."""
-    nothing = np.zeros(slots)
-    return TaskJobs(
+    return TaskJobs.untimed(
         device=np.arange(slots) % devices,
         version=np.arange(slots),
         steps=np.full(slots, float(steps)),
@@ -61,12 +60,6 @@ def warm_up_jobs(
         mix=np.full(slots, task.mixing),
         rate=np.full(slots, task.learning_rate),
         proximal=task.proximal,
-        idle_s=nothing,
-        start_s=nothing,
-        download_s=nothing,
-        compute_s=nothing,
-        upload_s=nothing,
-        end_s=nothing,
     )
 
 

@@ -71,8 +71,7 @@ def random_jobs(
     share = np.arange(slots) / max(1, slots - 1)
     grows = task.drift.kind == "growth"
     samples = np.floor(start + (task.samples - start) * share) if grows else np.full(slots, float(start))
-    nothing = np.zeros(slots)
-    return TaskJobs(
+    return TaskJobs.untimed(
         device=order,
         version=version,
         steps=steps,
@@ -81,12 +80,6 @@ def random_jobs(
         mix=mix_weight(alpha, staleness_factor(task), stale, np.arange(slots), task.mix_decay or None),
         rate=np.full(slots, task.learning_rate),
         proximal=task.proximal,
-        idle_s=nothing,
-        start_s=nothing,
-        download_s=nothing,
-        compute_s=nothing,
-        upload_s=nothing,
-        end_s=nothing,
     )
 
 

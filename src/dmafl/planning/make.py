@@ -38,9 +38,9 @@ def plan(
     """
     world = scenario if isinstance(scenario, World) else World.resolve(scenario)
     if measured is None:
-        from dmafl.measuring.measure import PROBES, measure
+        from dmafl.measuring.measure import measure
 
-        probes = PROBES if quality == "calibrated" else 0
+        probes = probes_for(quality)
         measured = measure(world.scenario, probes=probes, workers=workers, data_dir=data_dir)
     knowledge = knowledge_from(world.scenario, measured)
     problem = make_problem(
@@ -54,6 +54,13 @@ def plan(
         watch=watch,
         constants=constants_of(problem, knowledge) | {"measured": measured.key},
     )
+
+
+def probes_for(quality: str) -> int:
+    """How many probes a quality needs: only the prediction is fitted to any."""
+    from dmafl.measuring.measure import PROBES
+
+    return PROBES if quality == "calibrated" else 0
 
 
 def constants_of(problem: Problem, knowledge: dict[str, Knowledge]) -> dict[str, Any]:

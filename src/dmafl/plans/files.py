@@ -49,11 +49,16 @@ class PlanFile:
     scenario_sha256: str
 
 
+def check_name(path: Path) -> None:
+    """Refuse a name that no plan file can have, if possible before the plan is made."""
+    if path.suffix not in (".json", ".parquet"):
+        raise bad_input(str(path), "must end in .json or .parquet", path.suffix, "Rename the plan file.")
+
+
 def write_plan(plan: Plan, path: str | Path) -> None:
     """Save `plan` to a .json or .parquet file, whole or not at all."""
     path = Path(path)
-    if path.suffix not in (".json", ".parquet"):
-        raise bad_input(str(path), "must end in .json or .parquet", path.suffix, "Rename the plan file.")
+    check_name(path)
     plan = replace(plan, world=recorded_world(plan.world, plan.schedule, plan.timeline))
     columns = _columns(plan)
     if path.suffix == ".json":

@@ -4,48 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from dmafl.reports.console import console, number
+from dmafl.reports.bars import Bars
+from dmafl.reports.console import number
 
 REFRESH_S = 0.2
 
 
-class LiveView:
+class LiveView(Bars):
     """Draws bars on a terminal; elsewhere prints one line when a unit ends."""
 
     def __init__(self, out: Console | None = None) -> None:
-        self._console = out if out is not None else console()
-        self._progress = Progress(
-            TextColumn("{task.description:<22}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]:>8}/s"),
-            TimeRemainingColumn(compact=True),
-            TextColumn("{task.fields[note]}"),
-            console=self._console,
-            disable=not self._console.is_terminal,
-        )
-        self._bars: dict[str, TaskID] = {}
+        super().__init__(out)
         self._drawn: dict[str, tuple[float, int]] = {}
-
-    def __enter__(self) -> LiveView:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
 
     def units(self, names: Sequence[str]) -> None:
         """One bar for each unit."""
         for name in names:
-            self._bars[name] = self._progress.add_task(name, total=None, start=False, rate="", note="waiting")
+            self._bar(name, "waiting")
 
     def step(self, unit: Any) -> None:
         """Show how far a unit is, a few times a second."""

@@ -3,44 +3,23 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from dmafl.reports.console import console, number
+from dmafl.reports.bars import Bars
+from dmafl.reports.console import number
 
 LINES = 4
 """Lines that tell of the probes of a task where there is no terminal."""
 
 
-class MeasureView:
+class MeasureView(Bars):
     """A bar a task for its probes, and a word on what is measured before; a watcher of `dmafl.measure`."""
 
     def __init__(self, out: Console | None = None) -> None:
-        self._console = out if out is not None else console()
-        self._progress = Progress(
-            TextColumn("{task.description:<22}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]:>8}/s"),
-            TimeRemainingColumn(compact=True),
-            TextColumn("{task.fields[note]}"),
-            console=self._console,
-            disable=not self._console.is_terminal,
-        )
-        self._bars: dict[str, TaskID] = {}
+        super().__init__(out)
         self._done: dict[str, tuple[int, int]] = {}
         self._begun: dict[str, tuple[float, int]] = {}
-
-    def __enter__(self) -> MeasureView:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
 
     def stage(self, task: str, text: str) -> None:
         """Say what is measured now."""
@@ -67,11 +46,6 @@ class MeasureView:
         self._progress.update(self._bar(task), completed=done + 1, rate=rate, note="probes")
         if (done + 1) * LINES // total > done * LINES // total:
             self._say(f"{task}: {done + 1} of {total} probes")
-
-    def _bar(self, task: str) -> TaskID:
-        if task not in self._bars:
-            self._bars[task] = self._progress.add_task(task, total=None, start=False, rate="", note="")
-        return self._bars[task]
 
     def _say(self, text: str) -> None:
         if not self._console.is_terminal:

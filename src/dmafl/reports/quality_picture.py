@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dmafl.files import replacing
+from dmafl.reports.figures import columns_of, new_figure, save_figure
 from dmafl.reports.run_picture import COLOURS, MARKS
 
 PANELS = (
@@ -24,14 +24,11 @@ ROOM = 1e4
 
 def draw_quality(metrics: Any, path: str | Path) -> None:
     """Write a PNG, SVG or PDF of the metrics table of a run; curves are means over seeds."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    columns = {name: metrics.column(name).to_numpy(zero_copy_only=False) for name in metrics.column_names}
+    columns = columns_of(metrics)
     tasks, schemes = list(dict.fromkeys(columns["task"])), list(dict.fromkeys(columns["scheme"]))
-    figure = Figure(figsize=(11, 1.4 + 3 * max(1, len(tasks))), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(11, 1.4 + 3 * max(1, len(tasks)))
     panels = figure.subplots(max(1, len(tasks)), len(PANELS), squeeze=False, sharex="row")
     for row, task in enumerate(tasks):
         for column, (label, curves) in enumerate(PANELS):
@@ -60,9 +57,7 @@ def draw_quality(metrics: Any, path: str | Path) -> None:
         for k, name in enumerate(schemes)
     ]
     figure.legend(handles=keys, loc="outside upper center", ncols=max(1, len(keys)), frameon=False)
-    path = Path(path)
-    with replacing(path) as part:
-        figure.savefig(part, format=path.suffix.lstrip(".") or "png", dpi=120)
+    save_figure(figure, path)
 
 
 def _cut(panel: Any, columns: dict[str, Any], own: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dmafl.files import replacing
+from dmafl.reports.figures import columns_of, new_figure, save_figure
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442")
 """Okabe-Ito: told apart with every kind of colour vision."""
@@ -17,13 +17,9 @@ AXES = (("aggregation", "aggregations"), ("time_s", "virtual time [s]"), ("energ
 
 def draw_run(metrics: Any, path: str | Path) -> None:
     """Write a PNG, SVG or PDF of the metrics table of a run; seeds are thin lines, their mean is a thick one."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    columns = {name: metrics.column(name).to_numpy(zero_copy_only=False) for name in metrics.column_names}
+    columns = columns_of(metrics)
     tasks, schemes = list(dict.fromkeys(columns["task"])), list(dict.fromkeys(columns["scheme"]))
-    figure = Figure(figsize=(13, 1 + 3 * max(1, len(tasks))), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(13, 1 + 3 * max(1, len(tasks)))
     panels = figure.subplots(max(1, len(tasks)), len(AXES), squeeze=False, sharey="row")
     for row, task in enumerate(tasks):
         for column, (axis, label) in enumerate(AXES):
@@ -38,9 +34,7 @@ def draw_run(metrics: Any, path: str | Path) -> None:
         panels[row][0].set_ylabel(f"{task}\ntest accuracy")
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=max(1, len(labels)), frameon=False)
-    path = Path(path)
-    with replacing(path) as part:
-        figure.savefig(part, format=path.suffix.lstrip(".") or "png", dpi=120)
+    save_figure(figure, path)
 
 
 def _curve(

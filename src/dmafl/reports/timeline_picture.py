@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dmafl.files import replacing
+from dmafl.reports.figures import new_figure, save_figure
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.timeline import Timeline
 from dmafl.world.world import World
@@ -19,12 +19,9 @@ MAX_DEVICES = 40
 
 def draw_timeline(world: World, schedule: Schedule, timeline: Timeline, path: str | Path) -> None:
     """Write a PNG, SVG or PDF with one panel a task, one row a device and one bar a phase."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     devices = min(world.device_count, MAX_DEVICES)
-    figure = Figure(figsize=(11, world.task_count * (1.1 + 0.18 * devices)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(11, world.task_count * (1.1 + 0.18 * devices))
     panels = np.atleast_1d(figure.subplots(world.task_count, 1))
     for j, panel in enumerate(panels):
         own = np.flatnonzero((schedule.task == j) & (schedule.device < devices))
@@ -43,9 +40,7 @@ def draw_timeline(world: World, schedule: Schedule, timeline: Timeline, path: st
     panels[-1].set_xlabel("time [s]")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=len(COLOURS), frameon=False)
-    path = Path(path)
-    with replacing(path) as part:
-        figure.savefig(part, format=path.suffix.lstrip(".") or "png", dpi=130)
+    save_figure(figure, path, dpi=130)
 
 
 def _bars(panel: Any, schedule: Schedule, t: Timeline, own: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dmafl.files import replacing
+from dmafl.reports.figures import new_figure, save_figure
 
 COLOURS = {"objective": "#0072b2", "penalised": "#e69f00", "violation": "#d55e00", "undecided": "#009e73"}
 """Okabe-Ito: told apart with every kind of colour vision."""
@@ -53,11 +53,7 @@ def draw_trace(trace: Sequence[TraceLine], path: str | Path, *, final: float | N
 
     `final` is the objective of the schedule that was made of the last point.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 7), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(9, 7)
     top, middle, bottom = figure.subplots(3, 1, sharex=True)
     number = np.arange(len(trace))
     _line(top, number, trace, "objective", "objective")
@@ -77,9 +73,7 @@ def draw_trace(trace: Sequence[TraceLine], path: str | Path, *, final: float | N
     for panel in (top, middle, bottom):
         _stages(panel, trace)
         panel.legend(frameon=False, fontsize=8, loc="best")
-    path = Path(path)
-    with replacing(path) as part:
-        figure.savefig(part, format=path.suffix.lstrip(".") or "png", dpi=130)
+    save_figure(figure, path, dpi=130)
 
 
 def _line(panel: Any, number: Any, trace: Sequence[TraceLine], name: str, label: str) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from types import FrameType
 from typing import Any, Protocol
 
 from dmafl.errors import BadInput, ShownAsIs, bad_input
@@ -32,6 +29,7 @@ from dmafl.schemes.scheduled import scheduled
 from dmafl.server.messages import Result
 from dmafl.server.policy import Policy
 from dmafl.simulation.laboratory import Material
+from dmafl.simulation.stopping import Interrupted, stop_asked
 from dmafl.simulation.unit import Unit
 from dmafl.simulation.workers import Laboratories, Workers, open_workers, wait_for_one
 from dmafl.version import __version__
@@ -40,10 +38,6 @@ from dmafl.world.world import World
 CHECKPOINT_EVERY_S = 20.0
 GROUP_SIGNAL_S = 2.0
 """How long after the death of a worker a signal to this process still belongs to the same stop [s]."""
-
-
-class Interrupted(KeyboardInterrupt):
-    """The run was stopped and its state saved."""
 
 
 class Watcher(Protocol):
@@ -179,7 +173,7 @@ def execute(request: Request, folder: RunFolder, settings: Settings, resume: boo
     )
     with (
         open_workers(settings.workers, laboratories, request.scenario, request.material) as workers,
-        _stop_asked() as asked,
+        stop_asked() as asked,
     ):
         settings.watcher.units(request.names)
         try:
@@ -464,28 +458,3 @@ def _continued(
         if not str(unit["status"]).startswith("finished"):
             unit["status"] = "waiting"
     return manifest
-
-
-@contextmanager
-def _stop_asked() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C or SIGTERM has come; the first is noted, a second Ctrl-C stops at once."""
-    seen: list[int] = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def note(number: int, frame: FrameType | None) -> None:
-        at_once = before[signal.SIGINT]
-        if seen and number == signal.SIGINT and callable(at_once):
-            at_once(number, frame)
-        seen.append(number)
-
-    try:
-        for number in before:
-            signal.signal(number, note)
-    except ValueError:  # not the main thread: signals are somebody else's
-        yield lambda: False
-        return
-    try:
-        yield lambda: bool(seen)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -17,7 +17,9 @@ COLUMNS = ("device", "version", "slot", "steps", "batch", "frequency_Hz", "start
 
 def state_of_run(folder: str | Path, plan: Plan) -> State:
     """The slots that a run of `plan` has completed, whether it was finished or stopped; jobs under way are given up."""
-    rows = RunFolder(Path(folder)).read_table("periods").to_pylist()
+    run = RunFolder(Path(folder))
+    run.read_manifest()  # refuses what is no run
+    rows = run.read_table("periods").to_pylist()
     world = plan.world
     mine = [
         row

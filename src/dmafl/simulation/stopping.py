@@ -16,14 +16,17 @@ class Interrupted(KeyboardInterrupt):
 def stop_asked() -> Iterator[Callable[[], bool]]:
     """Whether Ctrl-C or SIGTERM has come; the first is noted, a second Ctrl-C stops at once."""
     seen: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def note(number: int, frame: FrameType | None) -> None:
-        if seen and number == signal.SIGINT:
-            raise KeyboardInterrupt
+        at_once = before[signal.SIGINT]
+        if seen and number == signal.SIGINT and callable(at_once):
+            at_once(number, frame)
         seen.append(number)
 
     try:
-        before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+        for number in before:
+            signal.signal(number, note)
     except ValueError:  # not the main thread: signals are somebody else's
         yield lambda: False
         return

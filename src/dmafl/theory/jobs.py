@@ -15,6 +15,8 @@ from dmafl.theory.mixing import staleness_factor
 from dmafl.world.mobility import IntArray
 from dmafl.world.world import World
 
+TIMES = ("idle_s", "start_s", "download_s", "compute_s", "upload_s", "end_s")
+
 
 @dataclass(frozen=True, eq=False)
 class TaskJobs:
@@ -37,6 +39,12 @@ class TaskJobs:
     compute_s: FloatArray
     upload_s: FloatArray
     end_s: FloatArray
+
+    @classmethod
+    def untimed(cls, **columns: Any) -> TaskJobs:
+        """Jobs of a schedule without a clock: all its times are 0."""
+        times: dict[str, Any] = dict.fromkeys(TIMES, np.zeros(len(columns["device"])))
+        return cls(**columns, **times)
 
     def __len__(self) -> int:
         return len(self.device)

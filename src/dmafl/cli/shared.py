@@ -1,0 +1,65 @@
+"""What several commands share: options, threads, and what is measured of a scenario."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dmafl.measuring.measured import Measured
+    from dmafl.scenario.model import Scenario
+
+ScenarioArgument = Annotated[Path, typer.Argument(help="A scenario file, see `dmafl init`.")]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(help="Folder with mnist.npz, fashion_mnist.npz, svhn.npz or your own NAME.npz."),
+]
+PlanOutput = Annotated[Path, typer.Option("--output", "-o", help="Where to write, .json or .parquet.")]
+MeasuredFile = Annotated[
+    Path | None, typer.Option(help="What `dmafl measure` wrote. Without: from the cache, or measured now.")
+]
+QualityName = Annotated[str, typer.Option(help="calibrated, sharp or printed.")]
+DissimilarityName = Annotated[str, typer.Option(help="gram or diagonal.")]
+TimeLimit = Annotated[float, typer.Option(help="Seconds for the solver.", min=0.0)]
+MeasuringWorkers = Annotated[int, typer.Option(help="Processes that measure; 0: as many as cores.", min=0)]
+
+
+def one_thread() -> None:
+    """Let numerical libraries use one thread a process; to be called before they are loaded."""
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+
+
+def process_count(workers: int) -> int:
+    """So many processes, or as many as there are cores for 0."""
+    return workers if workers > 0 else os.cpu_count() or 1
+
+
+def measured_of(
+    scenario: Scenario,
+    out: Console,
+    *,
+    file: Path | None = None,
+    probes: int | None = None,
+    workers: int = 0,
+    data_dir: Path | None = None,
+) -> Measured:
+    """What `file` holds, or what is kept of `scenario`, or what is measured now, with progress shown."""
+    from dmafl.measuring.measure import PROBES, measure
+    from dmafl.measuring.measured import read_measured
+    from dmafl.reports.measure_view import MeasureView
+
+    if file is not None:
+        return read_measured(file)
+    with MeasureView(out) as view:
+        return measure(
+            scenario,
+            probes=PROBES if probes is None else probes,
+            workers=process_count(workers),
+            data_dir=data_dir,
+            watcher=view,
+        )

@@ -1,0 +1,44 @@
+"""Progress bars with rate, time left and a note; on a terminal only."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from dmafl.reports.console import console
+
+
+class Bars:
+    """Named bars that are drawn while the view is open."""
+
+    def __init__(self, out: Console | None = None) -> None:
+        self._console = out if out is not None else console()
+        self._progress = Progress(
+            TextColumn("{task.description:<22}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]:>8}/s"),
+            TimeRemainingColumn(compact=True),
+            TextColumn("{task.fields[note]}"),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._bars: dict[str, TaskID] = {}
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def _bar(self, name: str, note: str = "") -> TaskID:
+        """The bar called `name`, made when it is first asked for."""
+        if name not in self._bars:
+            self._bars[name] = self._progress.add_task(name, total=None, start=False, rate="", note=note)
+        return self._bars[name]
