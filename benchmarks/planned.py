@@ -20,9 +20,9 @@ from typing import Any
 os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
 
 import numpy as np
-from scipy.stats import t as student
 
 import dmafl
+from dmafl.statistics import energy_to, interval, mean_over_aggregations
 
 BASELINE = "fedasync"
 
@@ -31,19 +31,6 @@ def curve(rows: list[dict[str, Any]], scheme: str, seed: int, task: str) -> np.n
     """Aggregation, accuracy and energy of every test, (n, 3)."""
     own = [row for row in rows if (row["scheme"], row["seed"], row["task"]) == (scheme, seed, task)]
     return np.asarray(sorted((row["aggregation"], row["accuracy"], row["energy_J"]) for row in own))
-
-
-def energy_to(target: float, found: np.ndarray) -> float:
-    """Energy when an accuracy is first reached, or of the whole run [J]."""
-    reached = np.flatnonzero(found[:, 1] >= target)
-    return float(found[reached[0] if len(reached) else -1, 2])
-
-
-def interval(values: list[float]) -> tuple[float, float]:
-    """Mean and half width of the 95% t-interval."""
-    n = len(values)
-    half = float(student.ppf(0.975, n - 1) * np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
-    return float(np.mean(values)), half
 
 
 def show(rows: list[dict[str, Any]], schemes: list[str], seeds: list[int], tasks: list[str]) -> None:
@@ -56,14 +43,18 @@ def show(rows: list[dict[str, Any]], schemes: list[str], seeds: list[int], tasks
             mean, final, ratio = [], [], []
             for seed in seeds:
                 ours, theirs = (curve(rows, name, seed, task) for name in (scheme, BASELINE))
-                mean.append(float(ours[:, 1].mean() - theirs[:, 1].mean()))
+                mean.append(
+                    mean_over_aggregations(ours[:, 0], ours[:, 1])
+                    - mean_over_aggregations(theirs[:, 0], theirs[:, 1])
+                )
                 final.append(float(ours[-1, 1] - theirs[-1, 1]))
                 target = float(theirs[-1, 1])
-                ratio.append(float(np.log(energy_to(target, ours) / energy_to(target, theirs))))
-            a, b, (log, half) = interval(mean), interval(final), interval(ratio)
+                spent, baseline = (energy_to(one[:, 1], one[:, 2], target)[0] for one in (ours, theirs))
+                ratio.append(float(np.log(spent / baseline)))
+            a, b, log = interval(mean), interval(final), interval(ratio)
             print(
-                f"{task:14} {scheme:14} {a[0]:+9.4f} ± {a[1]:.4f} {b[0]:+9.4f} ± {b[1]:.4f}   "
-                f"{np.exp(log):.3f} ({np.exp(log - half):.3f} to {np.exp(log + half):.3f})"
+                f"{task:14} {scheme:14} {a.mean:+9.4f} ± {a.half:.4f} {b.mean:+9.4f} ± {b.half:.4f}   "
+                f"{np.exp(log.mean):.3f} ({np.exp(log.low):.3f} to {np.exp(log.high):.3f})"
             )
 
 

@@ -1,18 +1,20 @@
-"""How good, how fast and how large: the planner on made-up problems, against brute force, `sca` and IPOPT.
+"""How good, how fast and how large: the planner on made-up problems, against brute force and `sca`.
 
-    python benchmarks/planner.py [--only tiny sca sizes responses odd] [--seeds 5] [--quick] [--json FILE]
+    python benchmarks/planner.py [--only tiny sca sizes growth responses odd] [--seeds 5] [--quick] [--json FILE]
 
 Sizes are (devices, tasks, slots a task); every line is made with `calibrated` + gram and with `sharp` + diagonal.
-Problems come from seeds 1000 and up, which nothing was tuned on. `--quick` shows that everything works. docs/planner.md
-has the outcome.
+Problems come from seeds 1000 and up, which nothing was tuned on. Times are CPU seconds if not said otherwise.
+`--quick` shows that everything works. docs/planner.md has the outcome.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import resource
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +37,10 @@ from dmafl.plans.plan import Plan
 
 FIRST_SEED = 1000
 KINDS = (("calibrated", "gram"), ("sharp", "diagonal"))
+AUTO_LIMIT_S = 60.0
+"""Computing time that `auto` may use [s]; it ends by itself long before."""
+PRODUCT_JOBS = 12
+"""Jobs up to which Algorithm 1 in the paper's variables takes seconds."""
 Row = dict[str, Any]
 
 
@@ -42,24 +48,24 @@ class Watch:
     """Notes when each objective was reached."""
 
     def __init__(self) -> None:
-        self.seen: list[Progress] = []
+        self.begin = time.process_time()
+        self.seen: list[tuple[float, Progress]] = []
 
     def __call__(self, progress: Progress) -> None:
         """Note it."""
-        self.seen.append(progress)
+        self.seen.append((time.process_time() - self.begin, progress))
 
     def reached(self, objective: float) -> float | None:
-        """When a plan at least this good was known [s]."""
-        times = [one.seconds for one in self.seen if one.violation == 0 and one.objective <= objective]
+        """CPU seconds until a plan at least this good was known."""
+        times = [when for when, one in self.seen if one.violation == 0 and one.objective <= objective]
         return min(times, default=None)
 
 
 def timed(problem: Problem, solver: str, limit_s: float) -> tuple[Plan, float, Watch]:
     """A plan, its CPU time, and what was seen on the way."""
     watch = Watch()
-    begin = time.process_time()
     plan = solve(problem, solver=solver, time_limit_s=limit_s, watch=watch)
-    return plan, time.process_time() - begin, watch
+    return plan, time.process_time() - watch.begin, watch
 
 
 def tiny(seeds: int, quick: bool) -> list[Row]:
@@ -70,7 +76,7 @@ def tiny(seeds: int, quick: bool) -> list[Row]:
         for seed in range(FIRST_SEED, FIRST_SEED + (2 if quick else 4 * seeds)):
             problem = synthetic_problem(*size, seed, quality=quality, dissimilarity=dissimilarity)
             best, slow_s, _ = timed(problem, "exhaustive", 600.0)
-            found, fast_s, _ = timed(problem, "auto", 30.0)
+            found, fast_s, _ = timed(problem, "auto", AUTO_LIMIT_S)
             assert best.objective is not None and found.objective is not None
             rows.append(
                 {
@@ -93,7 +99,7 @@ def tiny(seeds: int, quick: bool) -> list[Row]:
 
 
 def against_sca(seeds: int, quick: bool) -> list[Row]:
-    """(3,2,6) and (10,3,30): `auto` beside `sca`."""
+    """(3,2,6) and (10,3,30): `auto` beside `sca`; where it can be, beside Algorithm 1 in the paper's variables too."""
     rows = []
     for size in [(3, 2, 6)] if quick else [(3, 2, 6), (10, 3, 30)]:
         for quality, dissimilarity in KINDS:
@@ -103,7 +109,7 @@ def against_sca(seeds: int, quick: bool) -> list[Row]:
                 relaxed = sca(problem, seed=0)
                 sca_s = time.process_time() - begin
                 slow = finished(problem, whole_and_repaired(problem, relaxed.choices), "sca")
-                found, auto_s, watch = timed(problem, "auto", 30.0)
+                found, auto_s, watch = timed(problem, "auto", AUTO_LIMIT_S)
                 assert slow.objective is not None and found.objective is not None
                 reached = watch.reached(slow.objective)
                 row = {
@@ -118,56 +124,119 @@ def against_sca(seeds: int, quick: bool) -> list[Row]:
                     "kkt": relaxed.kkt_residual,
                     "bound": lower_bound(problem),
                 }
+                beside = ""
+                if sum(task.slots for task in problem.tasks) <= PRODUCT_JOBS:
+                    row |= product_form(problem, quick)
+                    beside = (
+                        f"; product form {row['product']:.5f} ({row['product'] / slow.objective:.2f} of sca) in "
+                        f"{row['product_s']:.1f} s ({row['product_s'] / sca_s:.1f} of sca)"
+                    )
                 rows.append(row)
                 speed = f"{sca_s / reached:.1f}x sooner" if reached else "not reached"
                 print(
                     f"sca {size} {quality:10} seed {seed}: sca {slow.objective:.5f} in {sca_s:.1f} s (KKT "
                     f"{relaxed.kkt_residual:.1e}), auto {found.objective:.5f} "
-                    f"({found.objective / slow.objective - 1:+.2%}) in {auto_s:.1f} s, {speed}",
+                    f"({found.objective / slow.objective - 1:+.2%}) in {auto_s:.1f} s, {speed}{beside}",
                     flush=True,
                 )
     return rows
 
 
+def product_form(problem: Problem, quick: bool) -> Row:
+    """Objective and CPU seconds of the reference in R, U and X that the tests keep."""
+    sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+    from planning.product_form import product_sca
+
+    begin = time.process_time()
+    found = product_sca(problem, iterations=2 if quick else 25)
+    product_s = time.process_time() - begin
+    done = finished(problem, whole_and_repaired(problem, found.choices), "sca")
+    return {"product": done.objective, "product_s": product_s}
+
+
 def sizes(seeds: int, quick: bool) -> list[Row]:
-    """Time and memory as devices, tasks and slots grow; every plan is verified."""
-    cases = [(10, 3, 100, 10.0), (100, 3, 300, 20.0), (1000, 3, 1000, 90.0)]
+    """Time and memory as problems grow; every plan is verified."""
+    cases = [
+        (10, 3, 100, 10.0),
+        (100, 3, 300, 20.0),
+        (1000, 3, 1000, 90.0),
+        (10000, 3, 1000, 300.0),
+    ]
     rows = []
-    for devices, tasks, slots, limit_s in [(10, 2, 10, 3.0)] if quick else cases:
-        for quality, dissimilarity in KINDS:
-            problem = synthetic_problem(
-                devices, tasks, slots, FIRST_SEED, quality=quality, dissimilarity=dissimilarity
-            )
-            begin = time.monotonic()
-            plan, cpu_s, _ = timed(problem, "auto", limit_s)
-            wall_s = time.monotonic() - begin
-            memory_MB = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            bound = lower_bound(problem)
-            assert plan.executable and plan.objective is not None
-            gap = f", gap <= {1 - bound / plan.objective:.0%}" if bound else ""
-            rows.append(
-                {
-                    "size": (devices, tasks, slots),
-                    "quality": quality,
-                    "objective": plan.objective,
-                    "cpu_s": cpu_s,
-                    "wall_s": wall_s,
-                    "memory_MB": memory_MB,
-                    "bound": bound,
-                }
-            )
+    for *size, limit_s in [(10, 2, 10, 3.0)] if quick else cases:
+        for kind in KINDS:
+            row = apart(planned, size, kind, limit_s)
+            gap = f", gap <= {1 - row['bound'] / row['objective']:.0%}" if row["bound"] else ""
             print(
-                f"size ({devices}, {tasks}, {slots}) {quality:10}: objective {plan.objective:.5f}{gap}, {wall_s:.1f} s "
-                f"({cpu_s:.1f} s CPU), peak {memory_MB:,.0f} MB, executable",
+                f"size {row['size']} {row['quality']:10}: objective {row['objective']:.5f}{gap}, "
+                f"limit {limit_s:.0f} s, took {row['wall_s']:.1f} s ({row['cpu_s']:.1f} s CPU), "
+                f"peak {row['memory_MB']:,.0f} MB, executable",
                 flush=True,
             )
+            rows.append(row)
     return rows
+
+
+def growth(seeds: int, quick: bool) -> list[Row]:
+    """Time and memory of the first plan when devices, tasks or slots are doubled, one at a time."""
+    base = (10, 2, 10) if quick else (100, 3, 300)
+    doubled = [tuple(n * (1 + (k == axis)) for k, n in enumerate(base)) for axis in range(3)]
+    rows = []
+    for kind in KINDS:
+        own = [apart(planned, size, kind, 0.0) for size in [base, *doubled]]
+        for row in own:
+            print(
+                f"growth {row['size']} {row['quality']:10}: first plan in {row['cpu_s']:.2f} s "
+                f"({row['cpu_s'] / own[0]['cpu_s']:.2f}x), made in {row['made_s']:.2f} s, peak "
+                f"{row['memory_MB']:,.0f} MB ({row['memory_MB'] - row['before_MB']:+,.0f} MB by the problem)",
+                flush=True,
+            )
+        rows += own
+    return rows
+
+
+def planned(size: tuple[int, int, int], kind: tuple[str, str], limit_s: float) -> Row:
+    """A plan of a problem of this size: what it took. With no time, `auto` makes its first plan and stops."""
+    before_MB = peak_MB()
+    begin = time.process_time()
+    problem = synthetic_problem(*size, FIRST_SEED, quality=kind[0], dissimilarity=kind[1])
+    made_s = time.process_time() - begin
+    clock = time.monotonic()
+    plan, cpu_s, _ = timed(problem, "auto", limit_s)
+    wall_s = time.monotonic() - clock
+    assert plan.executable
+    return {
+        "size": tuple(size),
+        "quality": kind[0],
+        "objective": plan.objective,
+        "cpu_s": cpu_s,
+        "wall_s": wall_s,
+        "made_s": made_s,
+        "before_MB": before_MB,
+        "memory_MB": peak_MB(),
+        "bound": lower_bound(problem),
+    }
+
+
+def apart(function: Callable[..., Row], *arguments: Any) -> Row:
+    """In a process of its own, so that its peak memory is its own."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(function, arguments)
+
+
+def peak_MB() -> float:
+    """Peak memory of this process so far; `getrusage` would tell that of whoever started it, if larger."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return float(status.read_text().split("VmHWM:")[1].split()[0]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 PARTS: dict[str, Callable[[int, bool], list[Row]]] = {
     "tiny": tiny,
     "sca": against_sca,
     "sizes": sizes,
+    "growth": growth,
     "responses": responses,
     "odd": odd_scenarios,
 }

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 from dmafl.version import __version__
 
 if TYPE_CHECKING:
+    from dmafl.comparing.compare import Comparison, compare
     from dmafl.errors import BadInput
     from dmafl.measuring.measure import measure
     from dmafl.measuring.measured import Measured, read_measured, write_measured
+    from dmafl.pages.report import report
     from dmafl.planning.make import plan
     from dmafl.plans.files import read_plan, write_plan
     from dmafl.plans.plan import Plan
@@ -26,16 +28,20 @@ if TYPE_CHECKING:
     from dmafl.scenario.toml import load, save
     from dmafl.schedule.build import round_robin
     from dmafl.schedule.jobs import Schedule
+    from dmafl.sweeps.sweep import Sweep, sweep
     from dmafl.world.world import World
 
 _HOMES = {
     "BadInput": "dmafl.errors",
+    "Comparison": "dmafl.comparing.compare",
     "Measured": "dmafl.measuring.measured",
     "Run": "dmafl.runs.run",
     "Plan": "dmafl.plans.plan",
     "Scenario": "dmafl.scenario.model",
     "Schedule": "dmafl.schedule.jobs",
+    "Sweep": "dmafl.sweeps.sweep",
     "World": "dmafl.world.world",
+    "compare": "dmafl.comparing.compare",
     "draw_timeline": "dmafl.reports.timeline_picture",
     "load": "dmafl.scenario.toml",
     "measure": "dmafl.measuring.measure",
@@ -43,9 +49,11 @@ _HOMES = {
     "preset": "dmafl.scenario.presets",
     "read_measured": "dmafl.measuring.measured",
     "read_plan": "dmafl.plans.files",
+    "report": "dmafl.pages.report",
     "round_robin": "dmafl.schedule.build",
     "run": "dmafl.runs.run",
     "save": "dmafl.scenario.toml",
+    "sweep": "dmafl.sweeps.sweep",
     "verify_plan": "dmafl.plans.verify",
     "verify_run": "dmafl.runs.verify",
     "write_measured": "dmafl.measuring.measured",
@@ -54,13 +62,16 @@ _HOMES = {
 
 __all__ = [
     "BadInput",
+    "Comparison",
     "Measured",
     "Plan",
     "Run",
     "Scenario",
     "Schedule",
+    "Sweep",
     "World",
     "__version__",
+    "compare",
     "draw_timeline",
     "load",
     "measure",
@@ -68,9 +79,11 @@ __all__ = [
     "preset",
     "read_measured",
     "read_plan",
+    "report",
     "round_robin",
     "run",
     "save",
+    "sweep",
     "verify_plan",
     "verify_run",
     "write_measured",

@@ -204,3 +204,10 @@ def test_metadata_of_models_are_those_of_the_page(looked):
     told = codes(section("models/*.safetensors").partition("a JSON text with")[2].partition("`dmafl.")[0])
     for path in (looked[0].path / "models").iterdir():
         assert set(load(path).metadata) == set(told) - {"schema", "layout"}
+
+
+def test_sweep_columns_are_those_of_the_file():
+    from dmafl.sweeps.outcome import NUMBERS
+    from dmafl.sweeps.sweep import TEXTS
+
+    assert columns("sweep.parquet") == [*TEXTS, *NUMBERS]

@@ -109,3 +109,19 @@ def test_bad_files_name_the_entry(found: Measured, tmp_path: Path, path: str, va
         dmafl.read_measured(file)
     assert told in str(caught.value)
     assert "measured.json" in str(caught.value)
+
+
+def test_drift_that_the_scenario_sets_takes_the_place_of_the_measured():
+    scenario = dmafl.preset("demo")
+    measured = dmafl.measure(scenario)  # shipped
+    drift = scenario.tasks["mnist"].drift.model_copy(update={"active_per_s": 0.25})
+    mnist = scenario.tasks["mnist"].model_copy(update={"drift": drift})
+    raised = scenario.model_copy(update={"tasks": {**scenario.tasks, "mnist": mnist}})
+    before, after = (measured.constants(one, "mnist") for one in (scenario, raised))
+    np.testing.assert_array_equal(after.drift_active, np.full(10, 0.25))
+    np.testing.assert_array_equal(after.drift_active_size, np.full(10, 0.25))
+    np.testing.assert_array_equal(after.drift_idle, before.drift_idle)
+    np.testing.assert_array_equal(
+        measured.constants(raised, "fashion_mnist").drift_active,
+        measured.constants(scenario, "fashion_mnist").drift_active,
+    )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dmafl.planning.choice import Choice, cost_of, device_J, jobs_from, times_of
-from dmafl.planning.label_slopes import Labelled, label_slopes, scores_of_all
+from dmafl.planning.label_slopes import Labelled, label_slopes_and_curvature, scores_of_all
 from dmafl.planning.problem import Problem
 from dmafl.planning.quality import Calibrated
 from dmafl.planning.resources import Resources, solve_resources
@@ -288,7 +288,7 @@ def test_label_slopes_against_differences(stale: int) -> None:
     jobs, quality = jobs_from(problem, task, choice, times_of(task, choice)), task.quality
     assert isinstance(quality, Calibrated) and quality.labels is not None
     one = Labelled(jobs, quality.labels, quality.calibration.response)
-    slopes, band = label_slopes(one, scores_of_all([one])[0])
+    slopes, band = label_slopes_and_curvature(one, scores_of_all([one])[0])
     assert len(band) == min(20, task.slots)
     for k in range(task.slots):
         ahead, behind = (

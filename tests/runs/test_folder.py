@@ -14,6 +14,7 @@ import dmafl
 from dmafl.errors import BadInput
 from dmafl.learning import saving
 from dmafl.runs.folder import RunFolder
+from dmafl.scenario.model import constant
 from dmafl.simulation.records import METRICS, PERIODS
 from dmafl.world.world import World
 from simulation.small import dataset, network, scenario, softmax
@@ -256,3 +257,15 @@ def test_the_plan_is_kept_with_the_run(tmp_path: Path) -> None:
     assert all(check.ok for check in dmafl.verify_run(done.path))
     rows = [row for row in done.periods.to_pylist() if row["scheme"] == "scheduled"]
     assert [row["device"] for row in rows] == plan.schedule.device.tolist()
+
+
+def test_a_task_that_its_window_stops_is_tested_where_it_stands(tmp_path):
+    scenario = dmafl.preset("demo")
+    mnist = scenario.tasks["mnist"].model_copy(update={"slots": 40, "samples": 60, "window_s": constant(1.0)})
+    scenario = scenario.model_copy(update={"tasks": {"mnist": mnist}})
+    done = dmafl.run(scenario, schemes=["fedasync"], output=tmp_path / "run")
+    made = done.manifest["units"]["fedasync-s0"]["tasks"]["mnist"]["aggregations"]
+    assert 0 < made < 40
+    last = done.metrics.to_pylist()[-1]
+    assert (last["aggregation"], last["test_samples"]) == (made, 1500)
+    assert all(check.ok for check in dmafl.verify_run(tmp_path / "run"))

@@ -44,7 +44,7 @@ def test_kill_9_at_random_moments(files: Files, tmp_path: Path) -> None:
     assert seen["problems"] == []
     assert set(seen["codes"]["SIGKILL"]) <= {0, -9}
     assert seen["stopped"] == KILLS
-    assert seen["in_the_middle"] >= KILLS // 4
+    assert seen["in_the_middle"] >= KILLS // 10
 
 
 def test_a_signal_saves_the_state_and_exits_with_130(files: Files, tmp_path: Path) -> None:

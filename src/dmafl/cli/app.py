@@ -11,7 +11,18 @@ from typing import Annotated
 
 import typer
 
-from dmafl.cli import data_commands, measure_command, plan_command, replan_command
+from dmafl.cli import (
+    compare_command,
+    data_commands,
+    doctor_command,
+    measure_command,
+    plan_command,
+    replan_command,
+    report_command,
+    reproduce_command,
+    sweep_command,
+)
+from dmafl.cli.completion import GROUPS, PRESETS, SCHEMES, TRACKERS, offer
 from dmafl.cli.shared import DataDir, ScenarioArgument, one_thread, process_count
 from dmafl.errors import BadInput, ShownAsIs, bad_input
 from dmafl.version import __version__
@@ -40,7 +51,9 @@ def _root(
 
 @app.command()
 def init(
-    preset: Annotated[str, typer.Option(help="paper, phone or demo.")] = "demo",
+    preset: Annotated[
+        str, typer.Option(help="paper, phone or demo.", autocompletion=offer(*PRESETS))
+    ] = "demo",
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write.")] = Path("scenario.toml"),
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
@@ -84,7 +97,8 @@ def run(
         list[str] | None,
         typer.Option(
             help="dma-fl, dma-fl-nr, dma-fl-ns, dma-fl-online, fedasync, fedavg-full, fedavg-partial, fedbuff, "
-            "scheduled; baselines; or all."
+            "scheduled; baselines; or all.",
+            autocompletion=offer(*SCHEMES, *GROUPS),
         ),
     ] = None,
     plan: Annotated[Path | None, typer.Option(help="The plan that `scheduled` carries out.")] = None,
@@ -95,7 +109,10 @@ def run(
     data_dir: DataDir = None,
     checkpoint_s: Annotated[float, typer.Option(help="Seconds between two checkpoints.", min=0.0)] = 20.0,
     tracker: Annotated[
-        list[str] | None, typer.Option(help="Also send metrics to tensorboard, mlflow or wandb.")
+        list[str] | None,
+        typer.Option(
+            help="Also send metrics to tensorboard, mlflow or wandb.", autocompletion=offer(*TRACKERS)
+        ),
     ] = None,
     measured: Annotated[
         Path | None,
@@ -107,6 +124,9 @@ def run(
     measure: Annotated[
         bool, typer.Option("--measure", help="Measure first, for every seed, unless it is kept.")
     ] = False,
+    serve: report_command.Serve = False,
+    port: report_command.Port = None,
+    host: report_command.Host = "127.0.0.1",
 ) -> None:
     """Simulate schemes with real training. Ctrl-C saves; --resume goes on, bit for bit."""
     one_thread()
@@ -140,7 +160,7 @@ def run(
     if constants is None and set(names or ()) & set(PLANNING):
         measured_of(loaded, out, workers=count, data_dir=data_dir)  # kept: the run finds it
     try:
-        with LiveView(out) as view:
+        with report_command.served(serve, folder, host, port, out) as page, LiveView(out) as view:
             done = run_schemes(
                 loaded,
                 planned,
@@ -152,10 +172,13 @@ def run(
                 workers=count,
                 resume=resume,
                 data_dir=data_dir,
-                checkpoint_every_s=checkpoint_s,
+                checkpoint_every_s=min(checkpoint_s, report_command.SERVED_CHECKPOINT_S)
+                if serve
+                else checkpoint_s,
                 watcher=view,
                 trackers=tracker or [],
             )
+            report_command.write_served(page, folder, out)
     except Interrupted:
         sys.stderr.write(f"interrupted; state saved. Go on with --resume and -o {folder}\n")
         raise typer.Exit(INTERRUPTED) from None
@@ -185,6 +208,13 @@ def verify(
     print_checks(checks, title=str(path))
     if not all(check.ok for check in checks):
         raise typer.Exit(CHECK_FAILED)
+
+
+app.command()(compare_command.compare)
+app.command()(doctor_command.doctor)
+app.command()(report_command.report)
+app.command()(reproduce_command.reproduce)
+app.command()(sweep_command.sweep)
 
 
 class Stopped(KeyboardInterrupt):

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from dmafl.cli.completion import DATA, offer
+
 app = typer.Typer(help="Data sets: what is there, and fetching the full public ones.", no_args_is_help=True)
 
 DataDir = Annotated[Path | None, typer.Option(help="Look here first.")]
@@ -41,7 +43,8 @@ def list_(data_dir: DataDir = None) -> None:
 @app.command()
 def fetch(
     names: Annotated[
-        list[str] | None, typer.Argument(help="mnist, fashion_mnist, svhn; all if none is named.")
+        list[str] | None,
+        typer.Argument(help="mnist, fashion_mnist, svhn; all if none is named.", autocompletion=offer(*DATA)),
     ] = None,
     into: Annotated[
         Path | None, typer.Option(help="Folder to put them in (default: the user cache).")
@@ -74,6 +77,6 @@ def fetch(
         def show(done: int, total: int) -> None:
             progress.update(bar, completed=done, total=total)
 
-        paths = fetch_data(names or ["mnist", "fashion_mnist", "svhn"], into=into, progress=show)
+        paths = fetch_data(names or list(DATA), into=into, progress=show)
     for path in paths:
         out.print(f"Wrote {path}", highlight=False)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dmafl.cli.completion import SOLVERS, offer
 from dmafl.cli.shared import (
     DataDir,
     DissimilarityName,
@@ -20,12 +21,17 @@ from dmafl.cli.shared import (
     one_thread,
 )
 
+if TYPE_CHECKING:
+    from dmafl.planning.sca_descent import Iteration
+
 
 def plan(
     scenario: ScenarioArgument,
     output: PlanOutput = Path("plan.json"),
     measured: MeasuredFile = None,
-    solver: Annotated[str, typer.Option(help="auto, sca or exhaustive.")] = "auto",
+    solver: Annotated[
+        str, typer.Option(help="auto, sca or exhaustive.", autocompletion=offer(*SOLVERS))
+    ] = "auto",
     quality: QualityName = "calibrated",
     dissimilarity: DissimilarityName = "gram",
     participation: Annotated[
@@ -37,9 +43,13 @@ def plan(
     workers: MeasuringWorkers = 0,
     data_dir: DataDir = None,
     picture: Annotated[Path | None, typer.Option(help="Also draw the timeline: .png, .svg or .pdf.")] = None,
+    trace: Annotated[
+        Path | None, typer.Option(help="Also draw the iterations of the solver sca: .png, .svg or .pdf.")
+    ] = None,
 ) -> None:
     """Plan who trains what when with how much work, and say what it is worth."""
     one_thread()
+    from dmafl.errors import bad_input
     from dmafl.planning.knowledge import knowledge_from
     from dmafl.planning.lower_bound import lower_bound
     from dmafl.planning.make import constants_of, probes_for
@@ -50,10 +60,14 @@ def plan(
     from dmafl.reports.plan_table import print_plan
     from dmafl.reports.plan_view import PlanView
     from dmafl.reports.timeline_picture import draw_timeline
+    from dmafl.reports.trace_picture import draw_trace
     from dmafl.scenario.toml import load
     from dmafl.world.world import World
 
     check_name(output)
+    if trace is not None and solver != "sca":
+        raise bad_input("trace", "needs the solver sca", solver, "Add --solver sca, or leave --trace out.")
+    iterations: list[Iteration] = []
     world = World.resolve(load(scenario))
     out = console()
     known = measured_of(
@@ -72,6 +86,7 @@ def plan(
             seed=seed,
             watch=watch,
             constants=constants_of(problem, knowledge) | {"measured": known.key},
+            watch_sca=iterations.append,
         )
     write_plan(made, output)
     print_plan(out, made)
@@ -88,3 +103,6 @@ def plan(
     if picture is not None:
         draw_timeline(made.world, made.schedule, made.timeline, picture)
         out.print(f"Timeline: {picture}", highlight=False, markup=False)
+    if trace is not None:
+        draw_trace(iterations, trace, final=made.objective)
+        out.print(f"Trace: {trace}", highlight=False, markup=False)

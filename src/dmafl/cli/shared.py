@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dmafl.cli.completion import DISSIMILARITIES, QUALITIES, offer
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -23,9 +25,13 @@ PlanOutput = Annotated[Path, typer.Option("--output", "-o", help="Where to write
 MeasuredFile = Annotated[
     Path | None, typer.Option(help="What `dmafl measure` wrote. Without: from the cache, or measured now.")
 ]
-QualityName = Annotated[str, typer.Option(help="calibrated, sharp or printed.")]
-DissimilarityName = Annotated[str, typer.Option(help="gram or diagonal.")]
-TimeLimit = Annotated[float, typer.Option(help="Seconds for the solver.", min=0.0)]
+QualityName = Annotated[
+    str, typer.Option(help="calibrated, sharp or printed.", autocompletion=offer(*QUALITIES))
+]
+DissimilarityName = Annotated[
+    str, typer.Option(help="gram or diagonal.", autocompletion=offer(*DISSIMILARITIES))
+]
+TimeLimit = Annotated[float, typer.Option(help="Seconds of computing for the solver.", min=0.0)]
 MeasuringWorkers = Annotated[int, typer.Option(help="Processes that measure; 0: as many as cores.", min=0)]
 
 

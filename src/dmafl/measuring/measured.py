@@ -23,7 +23,7 @@ from dmafl.version import __version__
 SCHEMA = 2
 SET_BY_SCENARIO = ("gradient_bound", "regularised_gradient_bound", "weak_convexity")
 """Constants that the scenario's section `theory` may set; the measured value is kept beside them."""
-CONSTANTS = tuple(field.name for field in fields(Constants))
+CONSTANTS = tuple(field.name for field in fields(Constants) if field.name != "factors")
 _OPTIONAL = ("local_smoothness",)
 _KINDS = ("a number", "one number for each device", "one number for each pair of devices")
 
@@ -115,7 +115,12 @@ class Measured:
         if found.devices != scenario.fleet.devices:
             rule = f"must be for the scenario's {scenario.fleet.devices} devices"
             raise bad_input("measured constants", rule, found.devices, "Measure this scenario.")
-        given = {name: getattr(scenario.theory, name) for name in SET_BY_SCENARIO}
+        given: dict[str, Any] = {name: getattr(scenario.theory, name) for name in SET_BY_SCENARIO}
+        for phase in ("idle", "active"):
+            per_s = getattr(scenario.tasks[task].drift, f"{phase}_per_s")
+            if per_s is not None:
+                even = np.full(found.devices, float(per_s))
+                given |= {f"drift_{phase}": even, f"drift_{phase}_size": even}
         return replace(found, **{name: value for name, value in given.items() if value is not None})
 
     def prediction_constants(self, scenario: Scenario, task: str) -> Constants:

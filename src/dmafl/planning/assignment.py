@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dmafl.planning.choice import Choice, Drawn
+from dmafl.planning.choice import Choice, Drawn, jobs_from, times_of
+from dmafl.planning.offers import AT_ONCE, Offers, offers
 from dmafl.planning.prices import UnitCosts
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.quality import Calibrated
@@ -32,30 +32,29 @@ def start_order(
 
     `work`: samples that each device would compute, (I,).
     """
-    usable = task.usable
+    usable, quality = task.usable, task.quality
     version = in_flight_versions(task.slots, in_flight)
-    computed = (costs.sample * work)[usable, None]
-    cost = (costs.radio[usable] + computed + costs.download[usable][:, version]).T
     order = np.empty(task.slots, dtype=np.int64)
-    quality = task.quality
+    F, sign, weight = np.zeros((len(usable), 1)), np.ones(1), 0.0
     if isinstance(quality, Calibrated) and quality.calibration.weights.gram_bias > 0:
         F, sign = quality.gram.columns[usable], quality.gram.sign
-        weight = task.weight * quality.calibration.weights.gram_bias
         ahead = 1.0 / ((1.0 - MEMORY**2) * task.slots)  # a share stays in the memory for some slots
-    else:
-        F, sign, weight, ahead = np.zeros((len(usable), 1)), np.ones(1), 0.0, 0.0
-        separable = np.zeros((task.slots, len(usable)))
-        if not isinstance(quality, Calibrated):
-            separable = _separable(problem, task, float(np.median(work)))[:, usable]
-        cost = cost + task.weight * separable
+        weight = task.weight * quality.calibration.weights.gram_bias * ahead
+    plain = None if isinstance(quality, Calibrated) else _plain(problem, task, float(np.median(work)))
     direction, total = np.zeros(F.shape[1]), 0.0
     alpha = task.mix_weights[np.arange(task.slots), np.arange(task.slots) - version]
     busy = np.zeros(len(usable), dtype=np.int64)  # slots until a device is free again
+    some = max(1, AT_ONCE // problem.devices)
     for g in range(task.slots):
+        if g % some == 0:
+            slots = slice(g, g + some)
+            cost = costs.transfers(task, version, slots) + costs.sample * work
+            if plain is not None:
+                cost += task.weight * quality.replacements(plain, slots=slots)
+            cost = cost[:, usable]
         toward = MEMORY * direction + alpha[g] * F
         reach = MEMORY * total + alpha[g]
-        bias = (toward**2) @ sign / reach**2
-        score = cost[g] + weight * ahead * bias
+        score = cost[g % some] + weight * ((toward**2) @ sign) / reach**2
         if len(usable) > in_flight:
             score = np.where(busy > g, np.inf, score)
         else:
@@ -67,10 +66,8 @@ def start_order(
     return order
 
 
-def _separable(problem: Problem, task: TaskProblem, work: float) -> FloatArray:
-    """What devices do to a bound, slot by slot, with middling work."""
-    from dmafl.planning.choice import jobs_from, times_of
-
+def _plain(problem: Problem, task: TaskProblem, work: float) -> TaskJobs:
+    """A fresh order with middling work, in which bounds tell slot by slot what devices do to them."""
     G = task.slots
     steps = float(np.clip(np.sqrt(work), *task.steps_range))
     device = np.resize(task.usable, G)
@@ -81,7 +78,7 @@ def _separable(problem: Problem, task: TaskProblem, work: float) -> FloatArray:
         np.full(G, float(np.clip(work / steps, *task.batch_range))),
         task.highest_Hz[device],
     )
-    return task.quality.replacements(jobs_from(problem, task, choice, times_of(task, choice)))
+    return jobs_from(problem, task, choice, times_of(task, choice))
 
 
 def valid_versions(choice: Choice, devices: int, first: int = 0) -> Choice:
@@ -108,15 +105,14 @@ def improve(
     """Let other devices complete slots while the priced objective falls; many slots at once where they agree."""
     value = priced(choice)
     for _ in range(sweeps):
-        gains = _gains(task, choice, jobs_of(choice), costs, drawn)
-        best = gains.argmin(axis=1)
-        gain = gains[np.arange(task.slots), best]
+        offered = offers(task, choice, jobs_of(choice), costs, drawn)
+        gain = offered.gain
         slots = np.flatnonzero(gain < -1e-12 * max(1.0, abs(value)))
         slots = slots[np.argsort(gain[slots], kind="stable")]
         accepted = False
         batch = _apart(slots, max(1, len(slots) // 3))
         while len(batch):
-            tried = _changed(task, choice, batch, best, costs)
+            tried = _changed(task, choice, batch, offered, costs)
             tried = tried if drawn is None else drawn.given_to(tried)
             new = priced(tried)
             if new < value:
@@ -126,40 +122,6 @@ def improve(
         if not accepted:
             break
     return choice, value
-
-
-def _gains(
-    task: TaskProblem, choice: Choice, jobs: TaskJobs, costs: UnitCosts, drawn: Drawn | None
-) -> FloatArray:
-    """What the priced objective gains if slot g alone goes to device i, (G, I); forbidden: infinite."""
-    slot = np.arange(task.slots)
-    work = choice.work[:, None] if drawn is None else drawn.steps * drawn.batch
-    cost = (costs.radio + costs.download[:, choice.version]).T + costs.sample * work
-    quality = task.quality.replacements(jobs, cost / max(task.weight, 1e-300))
-    gain = cost - cost[slot, choice.device][:, None] + task.weight * quality
-    return np.where(_forbidden(task, choice, gain.shape[1]), np.inf, gain)
-
-
-def _forbidden(task: TaskProblem, choice: Choice, devices: int) -> NDArray[np.bool_]:
-    """Devices that cannot complete a slot because they are under way then (rule S2), or are not usable."""
-    G = task.slots
-    closed = np.ones((G, devices), dtype=bool)
-    closed[:, task.usable] = False
-    slot = np.arange(G)
-    for back in range(1, int((slot - choice.version).max(initial=0)) + 1):
-        later = slot[back:]
-        clash = (
-            choice.version[later] <= later - back
-        )  # the job of slot `later` was under way at slot later - back
-        a, b = later[clash], (later - back)[clash]
-        closed[a, choice.device[b]] = True
-        closed[b, choice.device[a]] = True
-    if task.fewest_slots:
-        counts = np.bincount(choice.device, minlength=devices)
-        closed[counts[choice.device] <= task.fewest_slots] = True
-    closed[slot, choice.device] = True
-    closed[: task.first_free] = True
-    return closed
 
 
 def _apart(slots: IntArray, most: int) -> IntArray:
@@ -175,15 +137,16 @@ def _apart(slots: IntArray, most: int) -> IntArray:
     return np.asarray(kept, dtype=np.int64)
 
 
-def _changed(task: TaskProblem, choice: Choice, slots: IntArray, best: IntArray, costs: UnitCosts) -> Choice:
+def _changed(task: TaskProblem, choice: Choice, slots: IntArray, offered: Offers, costs: UnitCosts) -> Choice:
     """The choice with these slots given to their best devices; those that now clash stay."""
-    device = choice.device.copy()
+    device, steps, batch = choice.device.copy(), choice.steps.copy(), choice.batch.copy()
     for g in slots.tolist():
         near = slice(int(choice.version[g]), g)
         later = np.arange(g + 1, min(len(device), g + task.most_stale + 1))
         under_way = later[choice.version[later] <= g]
-        if best[g] in device[near] or best[g] in device[under_way]:
+        i = offered.device[g]
+        if i in device[near] or i in device[under_way]:
             continue
-        device[g] = best[g]
+        device[g], steps[g], batch[g] = i, offered.steps[g], offered.batch[g]
     frequency = np.where(device == choice.device, choice.frequency_Hz, costs.frequency_Hz[device])
-    return choice.with_(device=device, frequency_Hz=frequency)
+    return choice.with_(device=device, steps=steps, batch=batch, frequency_Hz=frequency)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,22 +11,21 @@ from dmafl.planning.choice import Choice, all_past, times_of, used_J
 from dmafl.planning.descent import Candidate, Descent
 from dmafl.planning.exhaustive import exhaustive, few_schedules
 from dmafl.planning.found import Budget, Found, Progress, better, found_of, order
-from dmafl.planning.local_search import search
+from dmafl.planning.local_search import LimitPrices, search
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.repair import fastest, whole_and_repaired
 from dmafl.planning.resources import solve_resources
-from dmafl.planning.sca import sca
 from dmafl.randomness import FloatArray
 
 BATTERY_ROUNDS = 6
 MOST_SCHEDULES = 1500
 """Schedules of a task up to which all are tried."""
-SCA_JOBS = 40
-"""Jobs up to which `sca` is another start: it takes seconds there."""
-SCA_JOBS_OF_BOUNDS, SCA_S = 120, 15.0
-"""The same where the quality is a bound, and the time that must be left [s]."""
 SEARCHES = 6
 """How often local search and exact resources take turns."""
+FIRST_SHARE = 0.3
+"""Share of the time left for the first search, before exact resources."""
+ENOUGH, PATIENCE = 1e-5, 0
+"""Relative gain of a turn below which it was in vain, and how many of these in a row are borne."""
 EXACT_JOBS = 4000
 """Jobs up to which the exact resources of a fixed schedule are computed."""
 
@@ -34,39 +34,50 @@ def auto(problem: Problem, budget: Budget, seed: int = 0, starts: Sequence[Seque
     """The best whole choices found; `starts` are further ones to begin from, e.g. those of a plan to be revised."""
     battery = np.zeros(problem.devices)
     candidates = [_best_of_task(problem, task, battery, budget) for task in problem.tasks]
-    candidates = _within_batteries(problem, candidates, budget)
-    relaxed = [one.choice for one in candidates]
+    candidates, prices = _within_batteries(problem, candidates, budget)
+    relaxed: Sequence[Choice] = [one.choice for one in candidates]
+    if problem.quality == "calibrated" and budget.left > 0:  # for bounds, slots apart, the descent is enough
+        relaxed = search(problem, relaxed, budget.part(FIRST_SHARE), seed, prices=prices)
     best = _finish(problem, relaxed, budget, "descent")
     for given in starts:
-        best = better(best, _finish(problem, given, budget, "start"))
-    if best.violation > 0:
+        best = _better(best, _finish(problem, given, budget, "start"))
+    if best.found.violation > 0:
         quickest = [fastest(problem, task) for task in problem.tasks]
-        best = better(best, _finish(problem, quickest, budget, "fastest"))
+        best = _better(best, _finish(problem, quickest, budget, "fastest"))
     if few_schedules(problem, MOST_SCHEDULES) and budget.left > 0:
-        best = better(best, exhaustive(problem, budget, best.choices))
-    if _sca_is_quick(problem, budget):
-        best = better(best, _finish(problem, sca(problem, seed=seed).choices, budget, "sca"))
+        best = _better(best, _Finished(exhaustive(problem, budget, best.found.choices)))
+    return _searched(problem, best, budget, seed)
+
+
+def _searched(problem: Problem, best: _Finished, budget: Budget, seed: int) -> Found:
+    """Local search at the prices of limits and exact resources in turn; last, single whole steps within the limits."""
+    in_vain = 0
     for number in range(SEARCHES):
-        if budget.left <= 0:
+        if budget.left <= 0 or best.prices is None or in_vain > PATIENCE:
             break
-        moved = found_of(problem, search(problem, best.choices, budget, seed + number))
-        improved = better(best, moved) is moved and moved.objective < best.objective
-        best = better(best, moved)
-        budget.watch(Progress(budget.used, "search", best.objective, best.violation))
-        if not improved or budget.left <= 0:
-            break
-        best = better(best, _finish(problem, best.choices, budget, "resources"))
-    return best
+        moved = search(problem, best.exact, budget, seed + number, prices=best.prices)
+        tried = _finish(problem, moved, budget, "search")
+        gained = 1.0 - tried.found.objective / best.found.objective
+        in_vain = 0 if gained > ENOUGH else in_vain + 1
+        best = _better(best, tried)
+    if budget.left > 0:
+        moved = search(problem, best.found.choices, budget, seed + SEARCHES)
+        best = _better(best, _Finished(found_of(problem, moved)))
+        budget.watch(Progress(budget.used, "whole", best.found.objective, best.found.violation))
+    return best.found
 
 
-def _sca_is_quick(problem: Problem, budget: Budget) -> bool:
-    """Whether there is time for `sca` as another start; the label bias makes it slow."""
-    jobs = sum(task.slots for task in problem.tasks)
-    if not _without_past(problem):
-        return False
-    if jobs <= SCA_JOBS:
-        return budget.left > 0
-    return problem.quality != "calibrated" and jobs <= SCA_JOBS_OF_BOUNDS and budget.left > SCA_S
+@dataclass(frozen=True, eq=False)
+class _Finished:
+    """Whole choices, and where they come from: exact resources and the prices of limits there."""
+
+    found: Found
+    exact: tuple[Choice, ...] = ()
+    prices: LimitPrices | None = None
+
+
+def _better(a: _Finished, b: _Finished) -> _Finished:
+    return min(a, b, key=lambda one: order(one.found))
 
 
 def _without_past(problem: Problem) -> bool:
@@ -74,7 +85,7 @@ def _without_past(problem: Problem) -> bool:
 
 
 def _best_of_task(problem: Problem, task: TaskProblem, battery: FloatArray, budget: Budget) -> Candidate:
-    """The best number of jobs in flight: a short descent each, then a long one for the best two."""
+    """The best number of jobs in flight: a start with each, then a descent from the best; for bounds, two."""
     if task.first_free == task.slots:
         descent = Descent(problem, task, 1, battery)
         return descent.candidate(all_past(task))
@@ -83,21 +94,21 @@ def _best_of_task(problem: Problem, task: TaskProblem, battery: FloatArray, budg
         if budget.left < 0.6 * budget.seconds and len(tried) > 1:
             break
         descent = Descent(problem, task, in_flight, battery)
-        tried.append((descent, descent.run(rounds=1)))
-    tried.sort(key=lambda one: _rank(one[1], task))
-    for k, (descent, candidate) in enumerate(tried[:2]):
+        tried.append((descent, descent.run(rounds=0)))
+    tried.sort(key=lambda one: one[0].rank(one[1]))
+    best, least = tried[0][1], tried[0][0].rank(tried[0][1])
+    for descent, candidate in tried[: 1 if problem.quality == "calibrated" else 2]:
         if budget.left > 0.3 * budget.seconds:
-            tried[k] = (descent, min(candidate, descent.run(candidate.choice), key=lambda c: _rank(c, task)))
-    return min((candidate for _, candidate in tried), key=lambda c: _rank(c, task))
+            found = descent.run(candidate.choice)
+            if descent.rank(found) < least:
+                best, least = found, descent.rank(found)
+    return best
 
 
-def _rank(candidate: Candidate, task: TaskProblem) -> tuple[float, float]:
-    """Those within their window first, then by cost."""
-    return max(candidate.late_s / float(task.window_s.min()) - 0.02, 0.0), candidate.cost
-
-
-def _within_batteries(problem: Problem, candidates: list[Candidate], budget: Budget) -> list[Candidate]:
-    """Raise the price of overdrawn batteries until none is, or it does not help."""
+def _within_batteries(
+    problem: Problem, candidates: list[Candidate], budget: Budget
+) -> tuple[list[Candidate], LimitPrices]:
+    """Raise the price of overdrawn batteries until none is, or it does not help; and the prices of all limits then."""
     battery = problem.world.devices.battery_J
     price = np.zeros(problem.devices)
     for _ in range(BATTERY_ROUNDS):
@@ -112,18 +123,18 @@ def _within_batteries(problem: Problem, candidates: list[Candidate], budget: Bud
             descent = Descent(problem, task, candidates[j].choice.in_flight, price)
             descent.window_price = candidates[j].window_price
             candidates[j] = descent.run(candidates[j].choice, rounds=1)
-    return candidates
+    return candidates, LimitPrices(np.asarray([one.window_price for one in candidates]), price)
 
 
-def _finish(problem: Problem, relaxed: Sequence[Choice], budget: Budget, stage: str) -> Found:
+def _finish(problem: Problem, relaxed: Sequence[Choice], budget: Budget, stage: str) -> _Finished:
     """Exact resources at this schedule, then whole numbers."""
-    exact = list(relaxed)
+    found, exact, prices = whole_and_repaired(problem, relaxed), tuple(relaxed), None
     if _without_past(problem) and sum(task.slots for task in problem.tasks) <= EXACT_JOBS:
         solved = solve_resources(problem, _kept_versions(problem, relaxed))
-        exact = list(solved.choices)
-    found = min((whole_and_repaired(problem, one) for one in (relaxed, exact)), key=order)
+        exact, prices = solved.choices, LimitPrices(solved.window_prices, solved.battery_prices)
+        found = better(found, whole_and_repaired(problem, exact))
     budget.watch(Progress(budget.used, stage, found.objective, found.violation))
-    return found
+    return _Finished(found, exact, prices)
 
 
 def _kept_versions(problem: Problem, choices: Sequence[Choice]) -> list[Choice]:

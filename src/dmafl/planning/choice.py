@@ -140,7 +140,7 @@ def jobs_from(problem: Problem, task: TaskProblem, choice: Choice, times: Times)
     slot = np.arange(task.slots)
     begun = times.start_s + times.download_s
     number = np.full(task.slots, task.number)
-    idle, computed = _since_last(choice.device, times)
+    idle, computed = since_last(choice.device, times)
     share = problem.world.stream_share(choice.device, number, times.version, begun, computed)
     samples = problem.world.samples(number, share).astype(np.float64)
     return TaskJobs(
@@ -161,7 +161,7 @@ def jobs_from(problem: Problem, task: TaskProblem, choice: Choice, times: Times)
     )
 
 
-def _since_last(device: IntArray, times: Times) -> tuple[FloatArray, FloatArray]:
+def since_last(device: IntArray, times: Times) -> tuple[FloatArray, FloatArray]:
     """Idle time before each job, and how long its device has computed the task before it [s]."""
     order = np.argsort(device, kind="stable")
     goes_on = np.concatenate([[False], device[order][1:] == device[order][:-1]])

@@ -10,7 +10,7 @@ from dmafl.planning.assignment import improve, in_flight_versions, start_order, 
 from dmafl.planning.choice import Choice, Drawn, cost_at, device_J, jobs_from, late_s, times_of
 from dmafl.planning.prices import Prices, UnitCosts, unit_costs
 from dmafl.planning.problem import Problem, TaskProblem
-from dmafl.planning.work import best_work
+from dmafl.planning.work import best_work, label_pull
 from dmafl.randomness import FloatArray
 from dmafl.theory.jobs import TaskJobs
 from dmafl.world.mobility import IntArray
@@ -18,6 +18,11 @@ from dmafl.world.mobility import IntArray
 ROUNDS = 3
 HALVINGS = 8
 """Steps of the search for the price of time at which the window is met."""
+FACTOR, FEW = float(np.log(8.0)), 2
+"""By how much the price changes while it is only known to be too low or too high, in logarithms; and how many such
+steps below the first price it counts as none."""
+NEARLY = 0.02
+"""Share of the window by which a candidate may miss it."""
 EARLY = 0.04
 """Share of the window that may be left unused: exact resources come later."""
 
@@ -58,14 +63,26 @@ class Descent:
         self.window_price = 0.0
 
     def run(self, start: Choice | None = None, rounds: int = ROUNDS) -> Candidate:
-        """Descend from `start`, or from a balanced order with middling work."""
+        """Descend from `start`, or from a balanced order with middling work, while it helps; the best on the way."""
         choice = start if start is not None else self._start()
+        best = self.candidate(choice)
         for _ in range(rounds):
-            jobs = self.jobs(choice)
-            costs = self.costs(jobs)
+            costs = self.costs(self.jobs(choice))
             choice, _ = improve(self.task, choice, self.jobs, self._priced, costs, self.drawn)
             choice = self.meet_window(choice)
-        return self.candidate(choice)
+            found = self.candidate(choice)
+            if self.rank(found) >= self.rank(best):
+                break
+            best = found
+        return best
+
+    def rank(self, candidate: Candidate) -> tuple[float, float]:
+        """Those within their window first, then by cost, with prices of batteries."""
+        late = max(candidate.late_s / float(self.task.window_s.min()) - NEARLY, 0.0)
+        spent = 0.0
+        if self.battery_J.any():
+            spent = float(self.battery_J @ device_J(self.problem, self.task, candidate.choice))
+        return late, candidate.cost + spent
 
     def candidate(self, choice: Choice) -> Candidate:
         """What a choice costs, and how late it is."""
@@ -80,12 +97,11 @@ class Descent:
     def costs(self, jobs: TaskJobs) -> UnitCosts:
         """Unit costs of all devices at the prices of this moment."""
         task, slopes = self.task, self.task.quality.time_slopes(jobs)
-        per_device = np.full(self.problem.devices, float(slopes.compute_s.mean()))
-        per_device[jobs.device] = slopes.compute_s
         prices = Prices(
             end_s=task.weight * slopes.horizon_s + self.window_price,
             in_flight=self.in_flight,
-            compute_s=task.weight * (per_device + float(slopes.under_way_s.mean())),
+            under_way_s=task.weight * float(slopes.under_way_s.mean()),
+            compute_s=task.weight * slopes.compute_s,
             battery_J=self.battery_J,
         )
         return unit_costs(self.problem, task, prices)
@@ -102,40 +118,53 @@ class Descent:
         choice = Choice(order, version, flat.steps, flat.batch, costs.frequency_Hz[order]).after(task.past)
         return self.meet_window(valid_versions(choice, self.problem.devices, task.first_free))
 
-    def respond(self, choice: Choice) -> Choice:
-        """The best work and frequencies at the prices of this moment."""
-        if self.drawn is not None:
-            return self.drawn.given_to(choice)
+    def respond(self, choice: Choice, labels: FloatArray) -> Choice:
+        """The best work and frequencies at the prices of this moment; `labels` from `label_pull`."""
         jobs = self.jobs(choice)
-        return best_work(self.task, choice, jobs, self.costs(jobs))
+        return best_work(self.task, choice, jobs, self.costs(jobs), labels)
 
     def meet_window(self, choice: Choice) -> Choice:
-        """Respond to prices; where the window is missed, raise the price of time until it is met, if it can be."""
-        before, self.window_price = self.window_price, 0.0
-        found = self.respond(choice)
-        if late_s(self.task, found) <= 0 or self.drawn is not None:
-            return found
-        price = before if before > 0 else self._first_price(found)
-        self.window_price = price
-        found = self.respond(found)
-        low, high = 0.0, np.inf
+        """Respond to prices; where the window is missed, raise the price of time until it is met, if it can be.
+
+        The price is found by interpolation of how late the task ends over the logarithm of the price.
+        """
+        if self.drawn is not None:
+            return self.drawn.given_to(choice)
+        labels = label_pull(self.task.quality, self.jobs(choice))
+        early = -EARLY * float(self.task.window_s.min())
+        missed: tuple[float, float] | None = None  # logarithm of a price that is too low, and how late
+        met: tuple[float, float] | None = None
+        best = choice
+        if self.window_price == 0.0:
+            best = self.respond(choice, labels)
+            if late_s(self.task, best) <= 0:
+                return best
+            self.window_price = self._first_price(best)
+        found = best
         for _ in range(HALVINGS):
-            late = late_s(self.task, found)
-            if late > 0:
-                low = price
+            found = self.respond(found, labels)
+            late, at = late_s(self.task, found), float(np.log(self.window_price))
+            if late <= 0:
+                met, best = (at, late), found
+                if late > early:
+                    return best
             else:
-                high = price
-                if late > -EARLY * float(self.task.window_s.min()) or high < 1.05 * low:
-                    return found
-            price = (
-                np.sqrt(low * high) if np.isfinite(high) and low > 0 else (low * 8 if low > 0 else high / 8)
-            )
-            self.window_price = price
-            found = self.respond(found)
-        if late_s(self.task, found) > 0 and np.isfinite(high):
-            self.window_price = high
-            found = self.respond(found)
-        return found
+                missed = (at, late)
+            if missed is not None and met is not None:
+                if met[0] - missed[0] < 0.05:
+                    break
+                share = np.clip((missed[1] - 0.5 * early) / (missed[1] - met[1]), 0.15, 0.85)
+                at = missed[0] + float(share) * (met[0] - missed[0])
+            else:
+                at += FACTOR if met is None else -FACTOR
+            if met is not None and missed is None and met[0] < np.log(self._first_price(best)) - FEW * FACTOR:
+                self.window_price = 0.0
+                return self.meet_window(best)
+            self.window_price = float(np.exp(at))
+        if met is None:
+            return found
+        self.window_price = float(np.exp(met[0]))
+        return best
 
     def _first_price(self, choice: Choice) -> float:
         """A price of time of the size at which computing faster begins to pay."""

@@ -27,21 +27,28 @@ Watch = Callable[[Progress], None]
 
 @dataclass
 class Budget:
-    """Time, and whoever watches it pass."""
+    """Computing time, and whoever watches it pass.
+
+    It is this process's CPU time: plans do not get worse because the machine has other work to do.
+    """
 
     seconds: float
     watch: Watch = lambda progress: None
-    begun: float = field(default_factory=time.monotonic)
+    begun: float = field(default_factory=time.process_time)
 
     @property
     def used(self) -> float:
         """Seconds since the start."""
-        return time.monotonic() - self.begun
+        return time.process_time() - self.begun
 
     @property
     def left(self) -> float:
         """Seconds that remain."""
         return self.seconds - self.used
+
+    def part(self, share: float) -> Budget:
+        """A budget that ends after this share of what is left."""
+        return Budget(self.used + share * self.left, self.watch, self.begun)
 
 
 @dataclass(frozen=True, eq=False)

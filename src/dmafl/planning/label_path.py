@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dmafl.planning.label_slopes import Labelled, label_slopes
 from dmafl.randomness import FloatArray
 from dmafl.theory.features import LabelMix, class_scores, flow, loss_by_bias
 from dmafl.theory.jobs import TaskJobs
@@ -20,8 +21,6 @@ FORGOTTEN = 0.005
 MOST_SLOTS = 40
 ROWS_AT_ONCE = 8192
 """Variants followed at once: bounds the memory."""
-_STEP = 1e-3
-"""Relative change of steps for slopes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,22 +50,12 @@ class LabelPath:
 
     def slopes(self) -> FloatArray:
         """Derivative of the mean with respect to each job's steps, (G,)."""
-        slot = np.arange(len(self.jobs))
-        steps = self.jobs.steps * (1.0 + _STEP)
-        return self._changes(slot, self.jobs.device, steps) / (_STEP * self.jobs.steps)
+        return label_slopes(Labelled(self.jobs, self.labels, self.response), self.scores[1:])
 
-    def replacements(self, devices: int, candidates: IntArray | None = None) -> FloatArray:
-        """What the mean gains if slot g alone is completed by device i, (G, I); 0 where i is no candidate of g.
-
-        `candidates`: devices to look at for every slot, (G, n); left out: all.
-        """
-        G = len(self.jobs)
-        tried = np.broadcast_to(np.arange(devices), (G, devices)) if candidates is None else candidates
-        slot = np.repeat(np.arange(G), tried.shape[1])
-        gained = np.zeros((G, devices))
-        changed = self._changes(slot, tried.ravel(), self.jobs.steps[slot])
-        gained[slot, tried.ravel()] = changed
-        return gained
+    def replacements(self, slots: IntArray, candidates: IntArray) -> FloatArray:
+        """What the mean gains if slots[r] alone is completed by candidates[r, k], the shape of `candidates`."""
+        slot = np.repeat(slots, candidates.shape[1])
+        return self._changes(slot, candidates.ravel(), self.jobs.steps[slot]).reshape(candidates.shape)
 
     def _changes(self, slot: IntArray, device: IntArray, steps: FloatArray) -> FloatArray:
         """What the mean gains if slot[r] alone has device[r] and steps[r], for every row r."""

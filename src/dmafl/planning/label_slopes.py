@@ -60,19 +60,39 @@ def _together(tasks: Sequence[Labelled]) -> list[FloatArray]:
     return [scores[j, : len(task.jobs)] for j, task in enumerate(tasks)]
 
 
-def label_slopes(task: Labelled, after: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
-    """Derivatives of the label bias, mean over slots, with respect to each job's steps, (G,), and its curvature.
+def label_slopes(task: Labelled, after: FloatArray) -> FloatArray:
+    """Derivatives of the label bias, mean over slots, with respect to each job's steps, (G,).
 
-    The curvature is a positive semidefinite estimate of the Hessian, by its diagonals 0, 1, ...: that of the losses,
-    seen through scores that are linear in the steps (Gauss-Newton), a job being felt for `REACH` slots. `after`: the
-    class scores after every slot.
+    `after`: the class scores after every slot.
     """
+    return _pulled(task, after, *_of_flow(task, after), _loss_slopes(after, task.labels.asked)[0])
+
+
+def label_slopes_and_curvature(task: Labelled, after: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+    """The same, and the curvature.
+
+    That is a positive semidefinite estimate of the Hessian, by its diagonals 0, 1, ...: that of the losses, seen
+    through scores that are linear in the steps (Gauss-Newton), a job being felt for `REACH` slots.
+    """
+    of_scores, of_steps = _of_flow(task, after)
+    of_loss, bend = _loss_slopes(after, task.labels.asked)
+    slopes = _pulled(task, after, of_scores, of_steps, of_loss)
+    return slopes, _band(_felt(task.jobs, of_scores, of_steps), bend / len(after))
+
+
+def _of_flow(task: Labelled, after: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Derivatives of every job's outcome by the scores it received, (G, C, C), and by its steps, (G, C)."""
     jobs, labels = task.jobs, task.labels
-    G, classes = len(jobs), labels.held.shape[1]
-    scores = np.concatenate([np.zeros((1, classes)), after])
+    scores = np.concatenate([np.zeros((1, after.shape[1])), after])
     of_scores, of_time = _flow_slopes(scores[jobs.version], labels.held[jobs.device], task.time)
-    of_steps = of_time * (task.response * jobs.rate)[:, None]
-    of_loss, bend = _loss_slopes(after, labels.asked)
+    return of_scores, of_time * (task.response * jobs.rate)[:, None]
+
+
+def _pulled(
+    task: Labelled, after: FloatArray, of_scores: FloatArray, of_steps: FloatArray, of_loss: FloatArray
+) -> FloatArray:
+    """Derivatives of the mean loss by the steps, backwards through all slots, (G,)."""
+    jobs, (G, classes) = task.jobs, after.shape
     pull = np.zeros((G + 1, classes))  # derivative of the mean with respect to the scores of each version
     pull[1:] = of_loss / G
     slopes, mix, version = np.empty(G), jobs.mix.tolist(), jobs.version.tolist()
@@ -81,7 +101,7 @@ def label_slopes(task: Labelled, after: FloatArray) -> tuple[FloatArray, list[Fl
         pull[k] += (1.0 - mix[k]) * pull[k + 1]
         pull[version[k]] += of_scores[k] @ local
         slopes[k] = of_steps[k] @ local
-    return slopes, _band(_felt(jobs, of_scores, of_steps), bend / G)
+    return slopes
 
 
 def _felt(jobs: TaskJobs, of_scores: FloatArray, of_steps: FloatArray) -> FloatArray:

@@ -1,18 +1,35 @@
-"""Local search on whole plans: other devices, swaps, other versions, more or less work, judged by the objective."""
+"""Local search: random moves in batches, of each the best and those that go with it, judged by the objective."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from dmafl.planning.choice import Choice, cost_at, cost_of, device_J, late_s, times_of
+from dmafl.planning.choice import Choice, device_J, used_J
 from dmafl.planning.found import Budget
+from dmafl.planning.many import ManyCosts, costs_of, how_many
+from dmafl.planning.moves import Moves, allowed, overlaid
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.randomness import FloatArray, generator
 
-MOVES_A_JOB = 40
+MOVES_A_JOB = 60
 """Moves tried per job before the search ends, if time does not end it first."""
+LEAST_MOVES = 1500
+"""The least number of moves for a task whose schedule may change."""
+SOFT = 0.05
+"""Share of a window by which it may be missed at about twice its price."""
+TOGETHER = (2, 4, 8, 16)
+"""How many moves of a batch are tried together."""
+
+
+@dataclass(frozen=True, eq=False)
+class LimitPrices:
+    """What another second of each task's window, (J,), and another joule of each battery, (I,), would save."""
+
+    window_s: FloatArray
+    battery_J: FloatArray
 
 
 def search(
@@ -23,95 +40,77 @@ def search(
     *,
     schedule_too: bool = True,
     moves_a_job: int = MOVES_A_JOB,
+    prices: LimitPrices | None = None,
 ) -> list[Choice]:
-    """Accept random moves that lower a task's cost and keep windows and batteries, until moves or time run out.
+    """Accept moves that lower a task's cost and keep windows and batteries, until moves or time run out.
 
-    Without `schedule_too`, devices and versions stay, and only work and frequencies move.
+    Without `schedule_too`, devices and versions stay, and only work and frequencies move. With `prices`, limits that
+    have one may be missed a little for it: exact resources bring them back.
     """
-    found = list(choices)
-    rng = generator(seed, "planner.local_search")
-    battery = problem.world.devices.battery_J
-    used = [device_J(problem, task, choice) for task, choice in zip(problem.tasks, found, strict=True)]
-    cost = [cost_of(problem, task, choice).total for task, choice in zip(problem.tasks, found, strict=True)]
-    late = [late_s(task, choice) for task, choice in zip(problem.tasks, found, strict=True)]
-    moves = moves_a_job * sum(task.slots for task in problem.tasks)
-    for _ in range(moves):
-        if budget.left <= 0:
-            break
-        j = int(rng.integers(len(found)))
-        task = problem.tasks[j]
-        if task.first_free == task.slots:
-            continue
-        tried = _moved(task, found[j], rng, 0 if schedule_too else 3)
-        if tried is None:
-            continue
-        times = times_of(task, tried)
-        new_late = late_s(task, tried, times)
-        if new_late > max(late[j], 0.0):
-            continue
-        own = device_J(problem, task, tried)
-        total = sum(used) - used[j] + own
-        if (total > np.maximum(battery, sum(used)) * (1 + 1e-12)).any():
-            continue
-        new = cost_at(problem, task, tried, times).total
-        if new < cost[j]:
-            found[j], cost[j], late[j], used[j] = tried, new, new_late, own
+    found, rng = list(choices), generator(seed, "planner.local_search")
+    rooms = [
+        _Room(problem, task, Moves(problem, task, rng, schedule_too=schedule_too), prices)
+        for task in problem.tasks
+    ]
+    free = [j for j, task in enumerate(problem.tasks) if task.first_free < task.slots]
+    least = LEAST_MOVES if schedule_too else 0
+    left = {j: max(moves_a_job * problem.tasks[j].slots, least) for j in free}
+    while any(count > 0 for count in left.values()) and budget.left > 0:
+        for j in free:
+            if left[j] <= 0:
+                continue
+            others = used_J(problem, found) - device_J(problem, problem.tasks[j], found[j])
+            found[j], tried = rooms[j].moved(found[j], others)
+            left[j] -= tried
     return found
 
 
-def _moved(task: TaskProblem, choice: Choice, rng: np.random.Generator, first_kind: int) -> Choice | None:
-    """A random neighbour; None if the move drawn is not allowed."""
-    kind = rng.integers(first_kind, 5)
-    g = int(rng.integers(task.first_free, task.slots))
-    if kind == 0:
-        return _checked(task, _with_device(task, choice, g, int(rng.choice(task.usable))))
-    if kind == 1:
-        h = int(rng.integers(task.first_free, task.slots))
-        swapped = _with_device(task, choice, g, int(choice.device[h]))
-        return _checked(task, _with_device(task, swapped, h, int(choice.device[g])))
-    if kind == 2:
-        version = choice.version.copy()
-        version[g] = rng.integers(max(0, g - task.most_stale), g + 1)
-        return _checked(task, choice.with_(version=version))
-    if kind == 3:
-        return _with_work(task, choice, g, rng)
-    frequency = choice.frequency_Hz.copy()
-    i = choice.device[g]
-    frequency[g] = np.clip(frequency[g] * np.exp(0.3 * rng.normal()), task.lowest_Hz[i], task.highest_Hz[i])
-    return choice.with_(frequency_Hz=frequency)
+class _Room:
+    """The search in one task while the others stand still."""
 
+    def __init__(self, problem: Problem, task: TaskProblem, moves: Moves, prices: LimitPrices | None) -> None:
+        self.problem, self.task, self.moves = problem, task, moves
+        self.window_price = 0.0 if prices is None else float(prices.window_s[task.number])
+        self.battery_price = np.zeros(problem.devices) if prices is None else prices.battery_J
+        self.unit_s = SOFT * float(task.window_s.min())
+        battery = problem.world.devices.battery_J
+        self.room_J = np.where(self.battery_price > 0, battery * (1.0 + SOFT), battery)
 
-def _with_device(task: TaskProblem, choice: Choice, g: int, device: int) -> Choice:
-    """Slot g by another device, which takes over the work of its nearest own slot if it has one."""
-    devices, frequency = choice.device.copy(), choice.frequency_Hz.copy()
-    devices[g] = device
-    own = np.flatnonzero(choice.device == device)
-    if len(own):
-        frequency[g] = choice.frequency_Hz[own[np.argmin(np.abs(own - g))]]
-    frequency[g] = np.clip(frequency[g], task.lowest_Hz[device], task.highest_Hz[device])
-    return choice.with_(device=devices, frequency_Hz=frequency)
+    def moved(self, choice: Choice, others_J: FloatArray) -> tuple[Choice, int]:
+        """The best of a batch of neighbours, or of several of them together; the choice itself if none is better."""
+        drawn = self.moves.drawn(choice, how_many(self.task))
+        if not drawn:
+            return choice, how_many(self.task)
+        costs = costs_of(self.problem, self.task, [choice, *drawn])
+        used = self._used_J([choice, *drawn], costs) + others_J
+        late_s, room_J = max(float(costs.late_s[0]), 0.0), np.maximum(self.room_J, used[0])
+        value = self._value(costs, used, late_s, room_J)
+        order = np.argsort(value[1:], kind="stable").tolist()
+        good = [drawn[k] for k in order if value[1 + k] < value[0]]
+        if not good:
+            return choice, len(drawn)
+        best, least = good[0], float(value[1:].min())
+        together = [overlaid(choice, good[:count]) for count in TOGETHER if count < 2 * len(good)]
+        together = [one for one in together if allowed(self.task, one)]
+        if together:
+            costs = costs_of(self.problem, self.task, together)
+            value = self._value(costs, self._used_J(together, costs) + others_J, late_s, room_J)
+            if value.min() < least:
+                best = together[int(value.argmin())]
+        return best, len(drawn) + len(together)
 
+    def _used_J(self, choices: list[Choice], costs: ManyCosts) -> FloatArray:
+        """E^U + E^C of every device in this task, by choice, (n, I)."""
+        n, devices = len(choices), self.problem.devices
+        rows = np.arange(n)[:, None] * devices + np.stack([one.device for one in choices])
+        own = np.bincount(rows.ravel(), costs.device_J.ravel(), minlength=n * devices)
+        return np.asarray(own, dtype=np.float64).reshape(n, devices)
 
-def _with_work(task: TaskProblem, choice: Choice, g: int, rng: np.random.Generator) -> Choice:
-    steps, batch = choice.steps.copy(), choice.batch.copy()
-    which: tuple[FloatArray, tuple[float, float]] = (
-        (steps, task.steps_range) if rng.random() < 0.5 else (batch, task.batch_range)
-    )
-    values, limits = which
-    size = max(1.0, np.round(abs(rng.normal()) * 0.2 * values[g]))
-    values[g] = np.clip(values[g] + (size if rng.random() < 0.5 else -size), *limits)
-    return choice.with_(steps=steps, batch=batch)
-
-
-def _checked(task: TaskProblem, choice: Choice) -> Choice | None:
-    """The choice if no device gets a job before its last one is done (rule S2) and floors are kept."""
-    last: dict[int, int] = {}
-    for g, (i, v) in enumerate(zip(choice.device.tolist(), choice.version.tolist(), strict=True)):
-        if v <= last.get(i, -1):
-            return None
-        last[i] = g
-    if task.fewest_slots:
-        counts = np.bincount(choice.device, minlength=int(task.usable.max()) + 1)[task.usable]
-        if (counts < task.fewest_slots).any():
-            return None
-    return choice
+    def _value(self, costs: ManyCosts, used_J: FloatArray, late_s: float, room_J: FloatArray) -> FloatArray:
+        """Cost with the prices of limits, (n,); infinite where a task is later or a device needs more than allowed."""
+        late, value = costs.late_s, costs.total + used_J @ self.battery_price
+        if self.window_price > 0:
+            value += self.window_price * (late + np.maximum(late, 0.0) ** 2 / self.unit_s)
+            late_s = max(late_s, self.unit_s)
+        broken = (late > late_s) | (used_J > room_J * (1 + 1e-12)).any(axis=1)
+        return np.asarray(np.where(broken, np.inf, value))

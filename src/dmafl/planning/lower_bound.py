@@ -71,7 +71,7 @@ def _calibrated(task: TaskProblem, quality: Calibrated, sample: float) -> float:
     work = noisy / Q + sample * Q
     piece = task.weight * training[1:] + work[:-1]
     constant = weight.constant - weight.noise / task.settings.samples_at_start
-    bias = 0.0 if (quality.gram.sign > 0).all() else float(np.diag(quality.constants.gram).min())
+    bias = 0.0 if (quality.gram.sign > 0).all() else float(quality.constants.gram_diagonal.min())
     return task.weight * (constant + weight.gram_bias * bias) + float(piece.min())
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+
+import numpy as np
 
 from dmafl.schedule.jobs import Schedule
 from dmafl.schemes.scheduled import Scheduled
@@ -22,6 +23,11 @@ class Online(Scheduled):
         self._world, self._task, self._every, self._revise = world, task, every, revise
         self._jobs = schedule.of_task(task)
         self._done = 0
+
+    @property
+    def jobs(self) -> Schedule:
+        """The jobs of the task as they are planned by now."""
+        return self._jobs
 
     def free(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:
         """The device's next job, of a new plan if it is time for one."""
@@ -43,15 +49,18 @@ class Online(Scheduled):
         self._jobs, self._done = Schedule.from_columns(state["jobs"]), int(state["done"])
 
     def _planned_anew(self, now: float) -> list[Dispatch]:
-        """New jobs for all slots that no device was told to complete; those that wait for nothing start."""
+        """New jobs for all slots after the last that a device was told to complete; those that wait for nothing start.
+
+        Jobs of slots before that, which wait for their devices, stay as they are.
+        """
         told = max((order.slot for order in self._busy.values()), default=-1)
         kept = max(told + 1, self._done)
         if kept >= len(self._jobs) - 1 or self._gone:
             return []
+        waiting = [order.slot for queue in self._queues.values() for order in queue if order.slot < kept]
         self._jobs = self._revise(self._task, self._jobs, kept, now)
-        new: dict[str, Any] = self._jobs.take(self._jobs.slot >= kept).columns()
-        rest = Scheduled(self._world, self._task, Schedule(**new))
-        self._queues = rest._queues
+        ahead = (self._jobs.slot >= kept) | np.isin(self._jobs.slot, waiting)
+        self._queues = Scheduled(self._world, self._task, self._jobs.take(ahead))._queues
         return [
             order for device in list(self._queues) if device not in self._busy for order in self._next(device)
         ]

@@ -8,6 +8,7 @@ import numpy as np
 
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.randomness import FloatArray
+from dmafl.world.mobility import IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,6 +19,8 @@ class Prices:
     """Of the end of the task, in the units of the objective."""
     in_flight: int
     """Jobs of the task under way at a time: a second of one of them delays the end by this part of it."""
+    under_way_s: float
+    """Extra price of a second of a job, whatever it does: others' data drift meanwhile."""
     compute_s: FloatArray
     """Extra price of a second of computation by device (drift while computing), (I,)."""
     battery_J: FloatArray
@@ -26,7 +29,7 @@ class Prices:
     @property
     def job_s(self) -> float:
         """Price of a second of a job."""
-        return self.end_s / self.in_flight
+        return self.end_s / self.in_flight + self.under_way_s
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +40,15 @@ class UnitCosts:
     """The best frequency, (I,)."""
     sample: FloatArray
     """Cost of computing one sample at it, energy and time, (I,)."""
-    radio: FloatArray
-    """Cost of the uplink by device and slot, energy and time, (I, G)."""
-    download: FloatArray
-    """Cost of the downlink by device and version, (I, G)."""
+    upload_s: FloatArray
+    """Cost of a second of the uplink, energy and time, (I,)."""
+    download_s: FloatArray
+    """Cost of a second of the downlink, (I,)."""
+
+    def transfers(self, task: TaskProblem, version: IntArray, slots: slice = slice(None)) -> FloatArray:
+        """Cost of both transfers of these slots by every device, (slots, I); `version`: received, of all slots."""
+        up, down = task.upload_s[:, slots], task.download_s[:, version[slots]]
+        return np.asarray((self.upload_s[:, None] * up + self.download_s[:, None] * down).T)
 
 
 def unit_costs(problem: Problem, task: TaskProblem, prices: Prices) -> UnitCosts:
@@ -58,7 +66,6 @@ def unit_costs(problem: Problem, task: TaskProblem, prices: Prices) -> UnitCosts
     return UnitCosts(
         frequency_Hz=frequency,
         sample=kappa * frequency**2 + second * task.cycles / frequency,
-        radio=(joule * d.uplink_power_W + prices.job_s)[:, None] * task.upload_s,
-        download=(task.price_of_J * problem.c3 * d.downlink_power_W + prices.job_s)[:, None]
-        * task.download_s,
+        upload_s=joule * d.uplink_power_W + prices.job_s,
+        download_s=task.price_of_J * problem.c3 * d.downlink_power_W + prices.job_s,
     )

@@ -23,13 +23,15 @@ from dmafl.scenario.model import Task
 from dmafl.theory.calibrated import Calibration
 from dmafl.theory.constants import Constants
 from dmafl.theory.features import LabelMix
-from dmafl.theory.gram_bias import diagonal_gram
+from dmafl.theory.gram_bias import diagonal_factors, diagonal_gram
 from dmafl.theory.mixing import staleness_factor
 from dmafl.world.mobility import IntArray, Static
 from dmafl.world.world import World
 
 QUALITIES = ("calibrated", "sharp", "printed")
 DISSIMILARITIES = ("gram", "diagonal")
+TRANSFERS_AT_ONCE = 1_000_000
+"""Transfers that are computed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,14 +203,7 @@ def make_problem(
     weight = getattr(world.scenario.objective, f"quality_weight_{quality}")
     tasks = []
     for number, (name, settings) in enumerate(world.scenario.tasks.items()):
-        device = np.repeat(np.arange(I), settings.slots)
-        slot = np.tile(np.arange(settings.slots), I)
-        when = np.zeros(len(device))
-        if not isinstance(
-            world.mobility, Static
-        ):  # about where devices will be; `settle` uses the true places
-            when = slot / settings.slots * d.window_s[device, number]
-        task = np.full(len(device), number)
+        download_s, upload_s = _transfers(seen, number, settings.slots)
         tasks.append(
             TaskProblem(
                 number=number,
@@ -217,8 +212,8 @@ def make_problem(
                 quality=_quality(quality, dissimilarity, knowledge[name], settings),
                 weight=weight * settings.importance,
                 price_of_J=settings.energy_weight / settings.slots,
-                download_s=seen.download_s(device, task, slot, when).reshape(I, -1),
-                upload_s=seen.upload_s(device, task, slot, when).reshape(I, -1),
+                download_s=download_s,
+                upload_s=upload_s,
                 window_s=d.window_s[:, number],
                 cycles=d.cycles_per_sample[:, number],
                 lowest_Hz=d.frequency_min_Hz,
@@ -239,6 +234,23 @@ def make_problem(
     )
 
 
+def _transfers(seen: World, number: int, slots: int) -> tuple[FloatArray, FloatArray]:
+    """T^D and T^U of a task by device and slot, (I, G) each; some devices at a time, which bounds the memory."""
+    found = np.empty((2, seen.device_count, slots))
+    some = max(1, TRANSFERS_AT_ONCE // slots)
+    for first in range(0, seen.device_count, some):
+        own = np.arange(first, min(first + some, seen.device_count))
+        device, slot = np.repeat(own, slots), np.tile(np.arange(slots), len(own))
+        task, when = np.full(len(device), number), np.zeros(len(device))
+        if not isinstance(
+            seen.mobility, Static
+        ):  # about where devices will be; `settle` uses the true places
+            when = slot / slots * seen.devices.window_s[device, number]
+        found[0, own] = seen.download_s(device, task, slot, when).reshape(len(own), -1)
+        found[1, own] = seen.upload_s(device, task, slot, when).reshape(len(own), -1)
+    return found[0], found[1]
+
+
 def _quality(name: str, dissimilarity: str, known: Knowledge, settings: Task) -> Quality:
     if name == "calibrated":
         if known.calibration is None:
@@ -251,7 +263,11 @@ def _quality(name: str, dissimilarity: str, known: Knowledge, settings: Task) ->
         constants = known.prediction if known.prediction is not None else known.constants
         if dissimilarity == "gram":
             return Calibrated(constants, known.labels, known.calibration)
-        alone = replace(constants, gram=diagonal_gram(np.diag(constants.gram)))
+        delta = constants.gram_diagonal
+        if constants.factors is None:
+            alone = replace(constants, gram=diagonal_gram(delta))
+        else:
+            alone = replace(constants, factors=diagonal_factors(delta))
         return Calibrated(alone, None, known.calibration)
     if name == "sharp":
         return Sharp(known.constants)

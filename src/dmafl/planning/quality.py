@@ -13,7 +13,7 @@ from dmafl.randomness import FloatArray
 from dmafl.theory.calibrated import TRAINING_POWER, Calibration, predict
 from dmafl.theory.constants import Constants
 from dmafl.theory.features import LabelMix, amount, features
-from dmafl.theory.gram_bias import Factors, gram_bias_gradient, gram_bias_of_replacements
+from dmafl.theory.gram_bias import Factors, gram_bias_and_gradient, gram_bias_of_replacements
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.printed import printed
 from dmafl.theory.sharp import bias_of_steps, sharp, sharp_gradient
@@ -24,18 +24,22 @@ MOST_CANDIDATES = 48
 
 @dataclass(frozen=True, eq=False)
 class TimeSlopes:
-    """Derivatives of a quality with respect to each second of a job's computation and of the time from its download
-    to its aggregation, (G,), and to the end of the task."""
+    """Derivatives of a quality with respect to times; those of other jobs are held."""
 
     compute_s: FloatArray
+    """To a second of a job's computation, by the device that does it, (I,)."""
     under_way_s: FloatArray
+    """To a second from a job's download to its aggregation, (G,)."""
     horizon_s: float
+    """To the end of the task."""
 
 
 @dataclass(frozen=True, eq=False)
-class Slopes(TimeSlopes):
-    """The same, and derivatives with respect to each job's steps and batch, (G,)."""
+class Slopes:
+    """Derivatives of a quality with respect to each job's steps and batch, (G,); times are held."""
 
+    value: float
+    """The quality, but for terms that only times change."""
     steps: FloatArray
     batch: FloatArray
 
@@ -54,13 +58,18 @@ class Quality(Protocol):
         """The value."""
 
     def slopes(self, jobs: TaskJobs) -> Slopes:
-        """Derivatives; times of other jobs are held."""
+        """Derivatives with respect to work."""
+
+    def noise_weights(self, jobs: TaskJobs) -> FloatArray:
+        """What e (1/B - 1/D) of each job adds to the value, (G,); no batch changes it."""
 
     def time_slopes(self, jobs: TaskJobs) -> TimeSlopes:
-        """Derivatives with respect to times alone."""
+        """Derivatives with respect to times."""
 
-    def replacements(self, jobs: TaskJobs, cost: FloatArray | None = None) -> FloatArray:
-        """What the value gains if slot g alone is completed by device i with the same work and times, (G, I).
+    def replacements(
+        self, jobs: TaskJobs, cost: FloatArray | None = None, slots: slice = slice(None)
+    ) -> FloatArray:
+        """What the value gains if slot g alone is completed by device i with the same work and times, (slots, I).
 
         In large fleets only devices with a small `cost` (in units of quality) are looked at; others have infinity.
         """
@@ -92,44 +101,57 @@ class Calibrated:
         N = float(share @ jobs.steps)
         sampling = 1 / jobs.batch - 1 / jobs.samples
         noise = float(work @ sampling) / work.sum()
+        value = weight.training * N**TRAINING_POWER + weight.noise * noise
         steps = weight.training * TRAINING_POWER * N ** (TRAINING_POWER - 1.0) * share
         steps = steps + weight.noise * jobs.mix * (sampling - noise) / work.sum()
         if weight.gram_bias > 0:
-            of_amount = gram_bias_gradient(jobs.device, amount(jobs), self.gram)
+            bias, of_amount = gram_bias_and_gradient(jobs.device, amount(jobs), self.gram)
+            value += weight.gram_bias * bias
             steps = steps + weight.gram_bias * of_amount * jobs.mix / (2 * np.sqrt(jobs.steps))
         if self._knows_labels:
-            steps = steps + weight.label_bias * self.label_slopes(jobs)
-        return Slopes(
-            steps=np.asarray(steps),
-            batch=np.asarray(-weight.noise * work / work.sum() / jobs.batch**2),
-            **vars(self.time_slopes(jobs)),
-        )
+            path = self._path(jobs)
+            value += weight.label_bias * path.mean
+            steps = steps + weight.label_bias * path.slopes()
+        return Slopes(float(value), np.asarray(steps), -self.noise_weights(jobs) * jobs.steps / jobs.batch**2)
+
+    def noise_weights(self, jobs: TaskJobs) -> FloatArray:
+        """See `Quality`."""
+        return np.asarray(self.calibration.weights.noise * jobs.mix / float(jobs.mix @ jobs.steps))
 
     def time_slopes(self, jobs: TaskJobs) -> TimeSlopes:
         """See `Quality`."""
         c, weight = self.constants, self.calibration.weights
         return TimeSlopes(
-            compute_s=np.asarray(weight.drift * (c.drift_active - c.drift_idle)[jobs.device]),
+            compute_s=np.asarray(
+                weight.drift * (c.drift_active - c.drift_idle)
+                + 4.0 * weight.window / len(jobs) * (c.drift_active_size - c.drift_idle_size)
+            ),
             under_way_s=np.full(len(jobs), 4.0 * weight.window * float(c.drift_idle_size.sum()) / len(jobs)),
             horizon_s=weight.drift * float(c.drift_idle.sum()),
         )
 
-    def replacements(self, jobs: TaskJobs, cost: FloatArray | None = None) -> FloatArray:
+    def replacements(
+        self, jobs: TaskJobs, cost: FloatArray | None = None, slots: slice = slice(None)
+    ) -> FloatArray:
         """See `Quality`."""
-        weight = self.calibration.weights
-        gained = np.zeros((len(jobs), self.constants.devices))
+        weight, devices = self.calibration.weights, self.constants.devices
+        slot = np.arange(len(jobs))[slots]
+        gained = np.zeros((len(slot), devices))
         if weight.gram_bias > 0:
-            gained += weight.gram_bias * gram_bias_of_replacements(jobs.device, amount(jobs), self.gram)
+            gained += weight.gram_bias * gram_bias_of_replacements(
+                jobs.device, amount(jobs), self.gram, slots=slots
+            )
         if not self._knows_labels:
             return gained
-        devices = self.constants.devices
         if devices <= MOST_CANDIDATES:
-            return gained + weight.label_bias * self._path(jobs).replacements(devices)
+            every = np.broadcast_to(np.arange(devices), gained.shape)
+            return gained + weight.label_bias * self._path(jobs).replacements(slot, every)
         rank = gained if cost is None else gained + cost
         candidates = np.argpartition(rank, MOST_CANDIDATES, axis=1)[:, :MOST_CANDIDATES]
+        labels = weight.label_bias * self._path(jobs).replacements(slot, candidates)
         seen = np.full_like(gained, np.inf)
-        np.put_along_axis(seen, candidates, 0.0, axis=1)
-        return gained + seen + weight.label_bias * self._path(jobs).replacements(devices, candidates)
+        np.put_along_axis(seen, candidates, np.take_along_axis(gained, candidates, axis=1) + labels, axis=1)
+        return seen
 
     @cached_property
     def gram(self) -> Factors:
@@ -171,28 +193,39 @@ class Sharp:
     def slopes(self, jobs: TaskJobs) -> Slopes:
         """See `Quality`."""
         gradient = sharp_gradient(jobs, self.constants)
-        return Slopes(steps=gradient.steps, batch=gradient.batch, **vars(self.time_slopes(jobs)))
+        return Slopes(gradient.value, gradient.steps, gradient.batch)
+
+    def noise_weights(self, jobs: TaskJobs) -> FloatArray:
+        """See `Quality`."""
+        c, N = self.constants, float(np.sum(jobs.mix * jobs.rate * jobs.steps))
+        variance = c.variability**2 * c.sample_variance[jobs.device]
+        return np.asarray(jobs.mix * c.smoothness * jobs.rate**2 * variance / N)
 
     def time_slopes(self, jobs: TaskJobs) -> TimeSlopes:
         """See `Quality`."""
         c = self.constants
         N = float(np.sum(jobs.mix * jobs.rate * jobs.steps))
         return TimeSlopes(
-            compute_s=np.asarray(2.0 * (c.drift_active - c.drift_idle)[jobs.device] / N),
+            compute_s=np.asarray(
+                2.0 / N * (c.drift_active - c.drift_idle)
+                + 4.0 * float(jobs.mix.mean()) / N * (c.drift_active_size - c.drift_idle_size)
+            ),
             under_way_s=np.asarray(jobs.mix * 4.0 * float(c.drift_idle_size.sum()) / N),
             horizon_s=2.0 * float(c.drift_idle.sum()) / N,
         )
 
-    def replacements(self, jobs: TaskJobs, cost: FloatArray | None = None) -> FloatArray:
+    def replacements(
+        self, jobs: TaskJobs, cost: FloatArray | None = None, slots: slice = slice(None)
+    ) -> FloatArray:
         """See `Quality`."""
         c, V2 = self.constants, self.constants.regularised_gradient_bound
         N = float(np.sum(jobs.mix * jobs.rate * jobs.steps))
-        every = _columns(jobs)
-        bias = bias_of_steps(every, c.dissimilarity[None, :], V2)
-        sampling = jobs.steps * (1 / jobs.batch - 1 / jobs.samples)
-        noise = (c.smoothness * jobs.rate**2 * sampling)[:, None] * c.variability**2 * c.sample_variance
-        cost = jobs.mix[:, None] * (jobs.rate[:, None] * bias + noise) / N
-        return np.asarray(cost - np.take_along_axis(cost, jobs.device[:, None], axis=1))
+        mix, rate, steps = (column[slots, None] for column in (jobs.mix, jobs.rate, jobs.steps))
+        bias = bias_of_steps(jobs.with_(steps=steps, rate=rate), c.dissimilarity[None, :], V2)
+        sampling = steps * (1 / jobs.batch - 1 / jobs.samples)[slots, None]
+        noise = c.smoothness * rate**2 * sampling * c.variability**2 * c.sample_variance
+        cost = mix * (rate * bias + noise) / N
+        return np.asarray(cost - np.take_along_axis(cost, jobs.device[slots, None], axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,32 +255,34 @@ class Printed:
         noise = 4.0 * c.smoothness * eta**2 * spread
         local = 2.0 * rho * eta**2 * V2
         return Slopes(
+            value=self.value(jobs),
             steps=scale * (eta * delta + noise * (1 / B - 1 / D) + local * (rho * eta * (e - 0.5) + 2 * e)),
             batch=-scale * noise * e / B**2,
-            **vars(self.time_slopes(jobs)),
         )
+
+    def noise_weights(self, jobs: TaskJobs) -> FloatArray:
+        """See `Quality`."""
+        c, D = self.constants, jobs.samples
+        spread = (D - 1) / D * c.variability**2 * c.sample_variance[jobs.device]
+        return np.asarray(4.0 * c.smoothness * jobs.rate**2 * spread / (len(jobs) * float(jobs.rate.min())))
 
     def time_slopes(self, jobs: TaskJobs) -> TimeSlopes:
         """See `Quality`."""
         c, G = self.constants, len(jobs)
         scale = 1.0 / (G * float(jobs.rate.min()))
-        idle, active = c.drift_idle[jobs.device], c.drift_active[jobs.device]
         return TimeSlopes(
-            compute_s=2.0 * scale * (active - idle),
+            compute_s=2.0 * scale * (c.drift_active - c.drift_idle),
             under_way_s=np.zeros(G),
-            horizon_s=2.0 * scale * float(idle.mean()),
+            horizon_s=2.0 * scale * float(c.drift_idle[jobs.device].mean()),
         )
 
-    def replacements(self, jobs: TaskJobs, cost: FloatArray | None = None) -> FloatArray:
+    def replacements(
+        self, jobs: TaskJobs, cost: FloatArray | None = None, slots: slice = slice(None)
+    ) -> FloatArray:
         """See `Quality`."""
         c, eta, e = self.constants, jobs.rate, jobs.steps
         scale = 1.0 / (len(jobs) * float(eta.min()))
         spread = (1 / jobs.batch - 1 / jobs.samples) * (jobs.samples - 1) / jobs.samples * c.variability**2
-        noise = (4.0 * c.smoothness * eta**2 * e * spread)[:, None] * c.sample_variance
-        cost = scale * ((eta * e)[:, None] * c.dissimilarity + noise)
-        return np.asarray(cost - np.take_along_axis(cost, jobs.device[:, None], axis=1))
-
-
-def _columns(jobs: TaskJobs) -> TaskJobs:
-    """The same jobs with steps and rate as columns, to be set against all devices."""
-    return jobs.with_(steps=jobs.steps[:, None], rate=jobs.rate[:, None])
+        noise = (4.0 * c.smoothness * eta**2 * e * spread)[slots, None] * c.sample_variance
+        cost = scale * ((eta * e)[slots, None] * c.dissimilarity + noise)
+        return np.asarray(cost - np.take_along_axis(cost, jobs.device[slots, None], axis=1))

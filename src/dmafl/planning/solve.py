@@ -14,6 +14,7 @@ from dmafl.planning.objective import worth_of
 from dmafl.planning.problem import Problem
 from dmafl.planning.repair import whole_and_repaired
 from dmafl.planning.sca import sca
+from dmafl.planning.sca_descent import Iteration
 from dmafl.planning.settle import settle
 from dmafl.planning.troubles import Infeasible, broken_rules, certain_troubles, left_troubles
 from dmafl.plans.plan import Plan
@@ -31,8 +32,12 @@ def solve(
     watch: Watch = lambda progress: None,
     starts: Sequence[Sequence[Choice]] = (),
     constants: dict[str, Any] | None = None,
+    watch_sca: Callable[[Iteration], None] | None = None,
 ) -> Plan:
-    """The plan of a problem. Raises `Infeasible`, which names the limit and the remedy, if there is none."""
+    """The plan of a problem. Raises `Infeasible`, which names the limit and the remedy, if there is none.
+
+    `watch_sca` is told of every iteration of the solver `sca`.
+    """
     if solver not in SOLVERS:
         raise bad_input("solver", "must be one of " + ", ".join(SOLVERS), solver, "Choose one of these.")
     troubles = certain_troubles(problem)
@@ -42,7 +47,7 @@ def solve(
     solvers: dict[str, Callable[[], Found]] = {
         "auto": lambda: auto(problem, budget, seed, starts),
         "exhaustive": lambda: exhaustive(problem, budget),
-        "sca": lambda: whole_and_repaired(problem, sca(problem, seed=seed).choices),
+        "sca": lambda: whole_and_repaired(problem, sca(problem, seed=seed, watch=watch_sca).choices),
     }
     return finished(problem, solvers[solver](), solver, seed, constants)
 

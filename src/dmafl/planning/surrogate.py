@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmafl.planning.gram_curvature import gram_band
-from dmafl.planning.label_slopes import label_slopes
+from dmafl.planning.label_slopes import label_slopes_and_curvature
 from dmafl.planning.problem import TaskProblem
 from dmafl.planning.quality import Calibrated, Printed, Sharp
 from dmafl.planning.smooth_quality import labelled
@@ -130,7 +130,7 @@ def _calibrated(
     label_band: list[FloatArray] = []
     known = labelled(task, jobs)
     if known is not None and scores is not None:
-        of_labels, label_band = label_slopes(known, scores)
+        of_labels, label_band = label_slopes_and_curvature(known, scores)
     of_labels = weight * th.label_bias * of_labels
     biases = gram + of_labels
     relative = np.abs((of_labels if with_bands else biases) * e)

@@ -12,9 +12,12 @@ from dmafl.scenario.toml import from_plain
 from dmafl.theory.calibrated import Calibration, Prediction
 from dmafl.theory.constants import Constants
 from dmafl.theory.features import Features, LabelMix
+from dmafl.theory.gram_bias import Factors
 from dmafl.world.world import World
 
 LABELS = 10
+MOST_IN_A_MATRIX = 3000
+"""Devices up to which Gamma is written out."""
 SECONDS_A_SLOT = 0.6
 """Window per slot: less than a fresh order takes at the frequency it would have without a window."""
 
@@ -86,7 +89,9 @@ def _knowledge(devices: int, slots: int, seed: int, number: int) -> Knowledge:
     rng = generator(seed, "synthetic.knowledge", number)
     held = rng.dirichlet(np.full(LABELS, 0.5), devices)
     away = held - held.mean(axis=0)
-    gram = away @ away.T
+    large = devices > MOST_IN_A_MATRIX
+    gram = np.empty((0, 0)) if large else away @ away.T
+    factors = Factors(away, np.ones(LABELS)) if large else None
     idle = rng.uniform(0.2, 1.0, devices) * 0.08 / devices
     active = rng.uniform(0.2, 1.0, devices) * 0.08 / devices
     constants = Constants(
@@ -98,8 +103,9 @@ def _knowledge(devices: int, slots: int, seed: int, number: int) -> Knowledge:
         first_loss=2.3,
         lowest_loss=0.0,
         sample_variance=rng.uniform(2.0, 20.0, devices),
-        dissimilarity=np.diag(gram).copy(),
+        dissimilarity=(away**2).sum(axis=1) if large else np.diag(gram).copy(),
         gram=gram,
+        factors=factors,
         drift_idle=idle,
         drift_active=active,
         drift_idle_size=idle,

@@ -15,54 +15,71 @@ from dmafl.randomness import FloatArray
 from dmafl.theory.jobs import TaskJobs
 
 ITERATIONS = 60
+TOLERANCE = 1e-6
+"""Relative change of the priced quality at which the search ends: exact resources come later."""
 
 
-def best_work(task: TaskProblem, choice: Choice, jobs: TaskJobs, costs: UnitCosts) -> Choice:
+def best_work(
+    task: TaskProblem,
+    choice: Choice,
+    jobs: TaskJobs,
+    costs: UnitCosts,
+    labels: FloatArray,
+) -> Choice:
     """Steps and batches that minimise quality plus cost of samples, at the devices' best frequencies.
 
-    The label bias, slow to compute, is taken as linear in the steps. Jobs of the past stay as they are.
+    At given steps the best batch has a closed form, sqrt(what noise costs / price of a sample). The label bias, slow to
+    compute, is taken as linear in the steps, with slopes `labels` (`label_pull`). Jobs of the past stay as they are.
     """
     from scipy.optimize import minimize
 
-    quality, pull = _without_labels(task.quality, jobs)
+    quality, pull = _without_labels(task.quality), labels
     sample = costs.sample[choice.device]
-    scale = max(abs(task.weight * quality.value(jobs)), 1e-300)
-    G, n = len(jobs), task.first_free
+    n = task.first_free
+    past = np.arange(len(jobs)) < n
+    least, most = task.batch_range
+    largest = np.minimum(most, jobs.samples)
+
+    def with_batch(e: FloatArray) -> TaskJobs:
+        at = jobs.with_(steps=e)
+        best = np.sqrt(task.weight * quality.noise_weights(at) / np.maximum(sample, 1e-300))
+        batch = np.minimum(np.maximum(best, least), largest)
+        return at.with_(batch=np.where(past, jobs.batch, batch))
 
     def priced(x: FloatArray) -> tuple[float, FloatArray]:
-        e, B = np.exp(x.reshape(2, G))
-        tried = jobs.with_(steps=e, batch=np.minimum(B, jobs.samples))
-        slopes = quality.slopes(tried)
-        value = task.weight * (quality.value(tried) + float(pull @ e)) + float(sample @ (e * B))
-        of_e = e * (task.weight * (slopes.steps + pull) + sample * B)
-        of_B = B * (task.weight * slopes.batch + sample * e)
-        return value / scale, np.concatenate([of_e, of_B]) / scale
+        at = with_batch(np.exp(x))
+        e, slopes = at.steps, quality.slopes(at)
+        value = task.weight * (slopes.value + float(pull @ e)) + float(sample @ (e * at.batch))
+        of_e = e * (task.weight * (slopes.steps + pull) + sample * at.batch)
+        return value / scale, of_e / scale
 
-    low, high = (
-        np.stack([np.full(G, float(limits[k])) for limits in (task.steps_range, task.batch_range)])
-        for k in (0, 1)
-    )
-    now = np.clip(np.stack([choice.steps, choice.batch]), low, high)
-    if n:
-        now[:, :n] = low[:, :n] = high[:, :n] = np.stack([choice.steps, choice.batch])[:, :n]
+    low, high = (np.where(past, choice.steps, limit) for limit in task.steps_range)
+    now = np.clip(choice.steps, low, high)
+    scale = max(abs(task.weight * quality.slopes(with_batch(now)).value), 1e-300)
     found: Any = minimize(
         priced,
-        np.log(now.ravel()),
+        np.log(now),
         jac=True,
         method="L-BFGS-B",
-        bounds=np.log(np.stack([low.ravel(), high.ravel()], axis=1)),
-        options={"maxiter": ITERATIONS, "ftol": 1e-10},
+        bounds=np.log(np.stack([low, high], axis=1)),
+        options={"maxiter": ITERATIONS, "ftol": TOLERANCE},
     )
-    e, B = np.clip(np.exp(found.x.reshape(2, G)), low, high) if np.isfinite(found.x).all() else now
-    frequency = costs.frequency_Hz[choice.device]
-    frequency[:n] = choice.frequency_Hz[:n]
-    return choice.with_(steps=e, batch=B, frequency_Hz=frequency)
+    e = np.clip(np.exp(found.x), low, high) if np.isfinite(found.x).all() else now
+    batch, frequency = with_batch(e).batch, costs.frequency_Hz[choice.device]
+    batch[:n], frequency[:n] = choice.batch[:n], choice.frequency_Hz[:n]
+    return choice.with_(steps=e, batch=batch, frequency_Hz=frequency)
 
 
-def _without_labels(quality: Quality, jobs: TaskJobs) -> tuple[Quality, FloatArray]:
-    """The quality without its label bias, and the slopes of that in the steps."""
+def label_pull(quality: Quality, jobs: TaskJobs) -> FloatArray:
+    """Slopes of the label bias, as it counts in the quality, in the steps of each job, (G,)."""
     if not isinstance(quality, Calibrated) or quality.calibration.weights.label_bias == 0:
-        return quality, np.zeros(len(jobs))
+        return np.zeros(len(jobs))
+    return quality.calibration.weights.label_bias * quality.label_slopes(jobs)
+
+
+def _without_labels(quality: Quality) -> Quality:
+    """The quality without its label bias."""
+    if not isinstance(quality, Calibrated) or quality.calibration.weights.label_bias == 0:
+        return quality
     weights = replace(quality.calibration.weights, label_bias=0.0)
-    rest = replace(quality, calibration=replace(quality.calibration, weights=weights), labels=None)
-    return rest, quality.slopes(jobs).steps - rest.slopes(jobs).steps
+    return replace(quality, calibration=replace(quality.calibration, weights=weights), labels=None)

@@ -12,9 +12,9 @@ from dmafl.reports.console import console
 
 
 class Bars:
-    """Named bars that are drawn while the view is open."""
+    """Named bars that are drawn while the view is open; the time left follows from the last `memory_s`."""
 
-    def __init__(self, out: Console | None = None) -> None:
+    def __init__(self, out: Console | None = None, memory_s: float = 30.0) -> None:
         self._console = out if out is not None else console()
         self._progress = Progress(
             TextColumn("{task.description:<22}"),
@@ -25,6 +25,7 @@ class Bars:
             TextColumn("{task.fields[note]}"),
             console=self._console,
             disable=not self._console.is_terminal,
+            speed_estimate_period=memory_s,
         )
         self._bars: dict[str, TaskID] = {}
 

@@ -94,6 +94,9 @@ class Request:
     """Measured constants by seed; None: those that are kept or shipped, if there are any."""
     plan_time_s: float = TIME_LIMIT_S
     """Time for the plan of a scheme that makes one, for each seed [s]."""
+    quality: str = "calibrated"
+    dissimilarity: str = "gram"
+    """What such plans are made with."""
 
     def __post_init__(self) -> None:
         for name in self.schemes:
@@ -169,7 +172,12 @@ def execute(request: Request, folder: RunFolder, settings: Settings, resume: boo
         write_plan(request.plan, folder.path / "plans" / "scheduled.json")
     failures: list[BadInput] = []
     planned = Planned(
-        folder.path, measured or _of_any_seed(request, laboratories), laboratories.of, request.plan_time_s
+        folder.path,
+        measured or _of_any_seed(request, laboratories),
+        laboratories.of,
+        request.plan_time_s,
+        request.quality,
+        request.dissimilarity,
     )
     with (
         open_workers(settings.workers, laboratories, request.scenario, request.material) as workers,

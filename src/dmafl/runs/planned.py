@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,26 +37,39 @@ class Planned:
         measured: Mapping[int, Measured],
         laboratory_of: Callable[[int], Laboratory],
         time_limit_s: float,
+        quality: str = "calibrated",
+        dissimilarity: str = "gram",
     ) -> None:
         self._folder, self._measured, self._laboratory_of = folder, measured, laboratory_of
         self._time_limit_s = time_limit_s
+        self._quality, self._dissimilarity = quality, dissimilarity
+
+    def plan(self, scheme: str, world: World) -> Plan:
+        """The plan of `scheme` in `world`, kept in the folder."""
+        path = self._folder / "plans" / f"{scheme}-s{world.scenario.seed}.json"
+        if path.exists():
+            return read_plan(path).plan
+        plan = plan_for(
+            scheme,
+            world,
+            self._knowledge(world),
+            quality=self._quality,
+            dissimilarity=self._dissimilarity,
+            time_limit_s=self._time_limit_s,
+        )
+        write_plan(plan, path)
+        return plan
 
     def policies(self, scheme: str, world: World) -> list[Policy]:
         """The policies of `scheme` in `world`, one a task."""
-        seed = world.scenario.seed
-        knowledge = self._knowledge(world)
-        path = self._folder / "plans" / f"{scheme}-s{seed}.json"
-        if path.exists():
-            plan = read_plan(path).plan
-        else:
-            plan = plan_for(scheme, world, knowledge, time_limit_s=self._time_limit_s)
-            write_plan(plan, path)
+        plan = self.plan(scheme, world)
         if scheme != "dma-fl-online":
             return scheduled(world, plan.schedule)
-        return [
-            Online(world, j, plan.schedule, max(1, int(slots) // REVISIONS), self._revise(plan, knowledge))
-            for j, slots in enumerate(world.slots)
-        ]
+        online: list[Online] = []
+        revise = self._revise(plan, self._knowledge(world), online)
+        for j, slots in enumerate(world.slots):
+            online.append(Online(world, j, plan.schedule, max(1, int(slots) // REVISIONS), revise))
+        return [*online]
 
     def _knowledge(self, world: World) -> dict[str, Knowledge]:
         """What is known of the world's own devices; of other seeds the prediction is taken, never the devices."""
@@ -76,21 +89,18 @@ class Planned:
         return knowledge_from(world.scenario, other, labels)
 
     def _revise(
-        self, plan: Plan, knowledge: dict[str, Knowledge]
+        self, plan: Plan, knowledge: dict[str, Knowledge], online: Sequence[Online]
     ) -> Callable[[int, Schedule, int, float], Schedule]:
-        """Plans a task anew while the others go on as they are planned by then."""
+        """Plans a task anew while the others go on as they are planned by then, also after a resume."""
         world = plan.world
-        current = {j: plan.schedule.take(plan.schedule.task == j) for j in range(world.task_count)}
 
         def revise(task: int, jobs: Schedule, kept: int, now: float) -> Schedule:
-            current[task] = jobs
-            others = [one for j, one in current.items() if j != task]
+            others = [policy.jobs for j, policy in enumerate(online) if j != task]
             state = State(now, concatenate([*others, jobs.take(jobs.slot < kept)]))
             before = replace(plan, schedule=concatenate([*others, jobs]))
             known = self._known_now(world, knowledge, task, now)
             revised = replan(before, state, known, time_limit_s=REVISE_LIMIT_S).schedule
-            current[task] = revised.take(revised.task == task)
-            return current[task]
+            return revised.take(revised.task == task)
 
         return revise
 

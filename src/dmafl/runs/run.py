@@ -97,6 +97,8 @@ def run(
     make_world: Callable[[Scenario], World] = World.resolve,
     measured: Measured | Mapping[int, Measured] | None = None,
     plan_time_s: float = TIME_LIMIT_S,
+    quality: str = "calibrated",
+    dissimilarity: str = "gram",
     checkpoint_every_s: float = 20.0,
     watcher: Watcher | None = None,
     trackers: Sequence[str] = (),
@@ -108,7 +110,8 @@ def run(
     importable or picklable. `make_world` makes the world of a seed, e.g. with a channel of the user's own.
     `measured` is what `dmafl.measure` gave for this scenario, or a mapping from seeds to it; it puts prediction and
     bounds beside what is reached. Without it what is kept from before is used, and nothing is measured.
-    Schemes that plan (`dma-fl` and its kin) need it; a plan is made for every seed within `plan_time_s`.
+    Schemes that plan (`dma-fl` and its kin) need it; a plan is made for every seed within `plan_time_s`, with
+    `quality` and `dissimilarity` as for `dmafl.plan`.
     `trackers` names where metrics are sent too: tensorboard, mlflow, wandb.
     """
     usual = tuple(own_schemes or ()) or (("scheduled",) if plan is not None else tuple(BASELINES))
@@ -121,7 +124,17 @@ def run(
     if isinstance(measured, Measured):
         measured = {plan.world.scenario.seed if plan is not None else scenario.seed: measured}
     request = Request(
-        scenario, chosen, tuple(seeds), plan, own_schemes or {}, material, make_world, measured, plan_time_s
+        scenario,
+        chosen,
+        tuple(seeds),
+        plan,
+        own_schemes or {},
+        material,
+        make_world,
+        measured,
+        plan_time_s,
+        quality,
+        dissimilarity,
     )
     opened = tuple(open_tracker(name, Path(output), scenario.name) for name in trackers)
     shown = watcher if watcher is not None else Silent()

@@ -109,6 +109,7 @@ class Records:
         self._work, self._gathered = [0.0] * len(settings), [0.0] * len(settings)
         self._left_sides = [LeftSide() for _ in settings]
         self._window_s = world.devices.window_s.max(axis=0).tolist()
+        self._tested = [-1] * len(settings)  # the version last tested
         self._tests: list[_Test] = []
         self._periods: list[dict[str, Any]] = []
         self.last: dict[int, Tested] = {}
@@ -138,6 +139,12 @@ class Records:
         if version % self._every == 0 or last:
             self._test(task, last)
 
+    def ended(self) -> None:
+        """The run is over: a task that its window or its batteries stopped is tested where it stands."""
+        for task, (version, _) in self.models.items():
+            if self._tested[task] < version:
+                self._test(task, everything=True)
+
     def tick(self) -> None:
         """A time has come at which all tasks are tested that are not done."""
         for task, (version, _) in self.models.items():
@@ -146,6 +153,7 @@ class Records:
 
     def _test(self, task: int, everything: bool) -> None:
         version, model = self.models[task]
+        self._tested[task] = version
         now = self._clock.now
         uplink, compute, downlink = self._clock.ledger.task_J(task)
         row = {
@@ -232,6 +240,7 @@ class Records:
         """What goes on from row to row; rows must have been taken, so that no test is open."""
         return {
             "lost": self.losses,
+            "tested": self._tested,
             "work": self._work,
             "gathered": self._gathered,
             "left_sides": [one.plain() for one in self._left_sides],
@@ -240,6 +249,7 @@ class Records:
     def restore(self, state: Plain) -> None:
         """Go on from `state`."""
         self.losses = list(state["lost"])
+        self._tested = list(state["tested"])
         self._work, self._gathered = list(state["work"]), list(state["gathered"])
         self._left_sides = [LeftSide(**one) for one in state["left_sides"]]
 

@@ -64,8 +64,9 @@ class Unit:
         return f"{self.scheme}-s{self.seed}"
 
     def run(self) -> Iterator[Result | None]:
-        """See `Server.run`."""
-        return self.server.run()
+        """See `Server.run`; tasks that were stopped are tested at the end."""
+        yield from self.server.run()
+        self.records.ended()
 
     @property
     def aggregations(self) -> int:

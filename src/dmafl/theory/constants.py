@@ -60,18 +60,22 @@ class Constants:
     dissimilarity: FloatArray
     """delta_i: squared distance of local and global gradient, (I,)."""
     gram: FloatArray
-    """Gamma: inner products of the local gradients' deviations from the global one, (I, I)."""
+    """Gamma: inner products of the local gradients' deviations from the global one, (I, I); empty where `factors` has
+    it."""
     drift_idle: FloatArray
     drift_active: FloatArray
     drift_idle_size: FloatArray
     drift_active_size: FloatArray
     local_smoothness: float | None = None
     """Smoothness of every local loss, which the block form needs; left out: that of the global one is taken."""
+    factors: Factors | None = None
+    """Gamma in factors, for fleets so large that the matrix would not fit; `gram` is then empty."""
 
     def __post_init__(self) -> None:
         devices = len(self.dissimilarity)
+        side = devices if self.factors is None else 0
         for name in (*PER_DEVICE, "gram"):
-            shape = (devices, devices) if name == "gram" else (devices,)
+            shape = (side, side) if name == "gram" else (devices,)
             value = np.asarray(getattr(self, name), dtype=np.float64)
             if value.shape != shape:
                 raise bad_input(
@@ -82,7 +86,7 @@ class Constants:
                 )
             object.__setattr__(self, name, value)
         for name in self.__dataclass_fields__:
-            if getattr(self, name) is None:
+            if name == "factors" or getattr(self, name) is None:
                 continue
             value = np.asarray(getattr(self, name))
             if not np.isfinite(value).all() or (name in NOT_NEGATIVE and (value < 0).any()):
@@ -97,4 +101,11 @@ class Constants:
     @cached_property
     def gram_factors(self) -> Factors:
         """Gamma in factors."""
-        return factors_of(self.gram)
+        return factors_of(self.gram) if self.factors is None else self.factors
+
+    @property
+    def gram_diagonal(self) -> FloatArray:
+        """Gamma[i, i], (I,)."""
+        if self.factors is None:
+            return np.diag(self.gram)
+        return np.asarray(self.factors.columns**2 @ self.factors.sign)

@@ -92,7 +92,12 @@ def features(
 
 def training(jobs: TaskJobs) -> float:
     """N = sum_k alpha_k eta_k e_k (1 + s_k)^(-1/2)."""
-    return float(np.sum(jobs.mix * jobs.steps * jobs.rate / np.sqrt(1.0 + jobs.staleness)))
+    return float(np.sum(training_of_jobs(jobs)))
+
+
+def training_of_jobs(jobs: TaskJobs) -> FloatArray:
+    """What each job adds to N."""
+    return np.asarray(jobs.mix * jobs.steps * jobs.rate / np.sqrt(1.0 + jobs.staleness))
 
 
 def amount(jobs: TaskJobs) -> FloatArray:

@@ -38,6 +38,11 @@ def factors_of(gram: FloatArray) -> Factors:
     return Factors(np.asarray(vectors[:, kept] * np.sqrt(size[kept])), np.sign(values[kept]))
 
 
+def diagonal_factors(delta: FloatArray) -> Factors:
+    """`diagonal_gram` in factors: (delta_i + delta_i') / 2 is a difference of two products."""
+    return Factors(np.stack([delta + 1.0, delta - 1.0], axis=1) / 2, np.asarray([1.0, -1.0]))
+
+
 def diagonal_gram(delta: FloatArray) -> FloatArray:
     """The matrix with which p' Gamma p = p' delta for shares p that add up to 1."""
     return np.asarray((delta[:, None] + delta) / 2)
@@ -66,24 +71,41 @@ def gram_bias_gradient(
     device: IntArray, amount: FloatArray, gram: Factors, memory: float = MEMORY
 ) -> FloatArray:
     """Derivative of the mean over slots with respect to each job's amount, (G,)."""
+    return gram_bias_and_gradient(device, amount, gram, memory)[1]
+
+
+def gram_bias_and_gradient(
+    device: IntArray, amount: FloatArray, gram: Factors, memory: float = MEMORY
+) -> tuple[float, FloatArray]:
+    """The mean over slots, and its derivative with respect to each job's amount, (G,)."""
     F, sign = gram
     direction = remembered(amount[:, None] * F[device], memory, axis=0)
     total = remembered(amount, memory)
+    length = (direction**2) @ sign
     pulled = _later(2.0 * sign * direction / total[:, None] ** 2, memory)
-    diluted = _later(2.0 * ((direction**2) @ sign) / total**3, memory)
-    return np.asarray(((pulled * F[device]).sum(axis=1) - diluted) / len(device))
+    diluted = _later(2.0 * length / total**3, memory)
+    gradient = ((pulled * F[device]).sum(axis=1) - diluted) / len(device)
+    return float((length / total**2).mean()), np.asarray(gradient)
 
 
 def gram_bias_of_replacements(
-    device: IntArray, amount: FloatArray, gram: Factors, memory: float = MEMORY
+    device: IntArray,
+    amount: FloatArray,
+    gram: Factors,
+    memory: float = MEMORY,
+    slots: slice = slice(None),
 ) -> FloatArray:
-    """How the mean over slots changes if slot g alone is completed by device i with the same amount, (G, I)."""
+    """How the mean over slots changes if slot g alone is completed by device i with the same amount, (G, I).
+
+    `slots`: those to look at, which bounds the memory.
+    """
     G = len(device)
     F, sign = gram
     direction = remembered(amount[:, None] * F[device], memory, axis=0)
     total = remembered(amount, memory)
     pulled = _later(2.0 * sign * direction / total[:, None] ** 2, memory)
     weight = _later(1.0 / total**2, memory**2)
+    device, amount, pulled, weight = device[slots], amount[slots], pulled[slots], weight[slots]
     own = F**2 @ sign
     cross = (F[device] * sign) @ F.T
     toward = pulled @ F.T - (pulled * F[device]).sum(axis=1)[:, None]

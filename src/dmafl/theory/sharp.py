@@ -53,27 +53,62 @@ def bias_of_steps(jobs: TaskJobs, delta: FloatArray, V2: float) -> FloatArray:
 def sharp(jobs: TaskJobs, constants: Constants) -> SharpBound:
     """(1/N) sum_k alpha_k eta_k sum_l E||grad F(w_k^l)||^2 <= Num / N, F the loss at the time of that step."""
     c = constants
+    return SharpBound(
+        steps=float(np.sum(jobs.mix * jobs.rate * jobs.steps)),
+        start=2.0 * (c.first_loss - c.lowest_loss),
+        drift=2.0 * drift_of_all(jobs, c),
+        **{name: float(np.sum(each)) for name, each in terms_of_jobs(jobs, c).items()},
+    )
+
+
+def terms_of_jobs(jobs: TaskJobs, constants: Constants) -> dict[str, FloatArray]:
+    """What each job adds to the terms of Num that are sums over jobs, by name, (G,) each."""
+    c = constants
     alpha, eta, e = jobs.mix, jobs.rate, jobs.steps
     beta, rho_w, V1, V2 = c.smoothness, c.weak_convexity, c.gradient_bound, c.regularised_gradient_bound
     d = movement(jobs, np.sqrt(V2))
     variance = c.variability**2 * c.sample_variance[jobs.device]
-    return SharpBound(
-        steps=float(np.sum(alpha * eta * e)),
-        start=2.0 * (c.first_loss - c.lowest_loss),
-        drift=2.0 * drift_of_all(jobs, c),
-        bias=float(np.sum(alpha * eta * bias_of_steps(jobs, c.dissimilarity[jobs.device], V2))),
-        noise=float(np.sum(alpha * beta * eta**2 * e * (1 / jobs.batch - 1 / jobs.samples) * variance)),
-        curvature=float(np.sum(alpha * e * np.maximum(0.0, beta * eta**2 - eta) * V2)),
-        local=float(np.sum(alpha * 2 * rho_w * eta**2 * V2 * e**2)),
-        staleness=float(np.sum(alpha * (2 * np.sqrt(V1) * d + (beta + 2 * rho_w) * d**2))),
-        window=float(np.sum(alpha * 4.0 * drift_while_under_way(jobs, c))),
-    )
+    return {
+        "bias": alpha * eta * bias_of_steps(jobs, c.dissimilarity[jobs.device], V2),
+        "noise": alpha * beta * eta**2 * e * (1 / jobs.batch - 1 / jobs.samples) * variance,
+        "curvature": alpha * e * np.maximum(0.0, beta * eta**2 - eta) * V2,
+        "local": alpha * 2 * rho_w * eta**2 * V2 * e**2,
+        "staleness": alpha * (2 * np.sqrt(V1) * d + (beta + 2 * rho_w) * d**2),
+        "window": alpha * 4.0 * drift_while_under_way(jobs, c),
+    }
+
+
+def slope_in_steps(
+    jobs: TaskJobs, constants: Constants, delta: FloatArray, variance: FloatArray, batch: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Derivative of Num with respect to each job's steps, but for staleness: a + b e + c e^2, as (a, b, c).
+
+    `delta`, `variance` (Theta^2 S) and `batch` are those of the jobs, or of other devices in their place.
+    """
+    c, alpha, eta = constants, jobs.mix, jobs.rate
+    V2 = c.regularised_gradient_bound
+    drag = jobs.proximal * eta * np.sqrt(V2)
+    first = eta * (delta - np.sqrt(delta) * drag + drag**2 / 6)
+    noise = c.smoothness * eta**2 * (1 / batch - 1 / jobs.samples) * variance
+    curvature = np.maximum(0.0, c.smoothness * eta**2 - eta) * V2
+    linear = eta * (2 * np.sqrt(delta) * drag - drag**2) + 4 * c.weak_convexity * eta**2 * V2
+    return alpha * (first + noise + curvature), alpha * linear, alpha * eta * drag**2
+
+
+def sharp_staleness_slope(jobs: TaskJobs, constants: Constants) -> FloatArray:
+    """Derivative of Num's staleness term with respect to each job's steps: it moves the models of others, (G,)."""
+    c = constants
+    norm = float(np.sqrt(c.regularised_gradient_bound))
+    d = movement(jobs, norm)
+    weight = 2 * np.sqrt(c.gradient_bound) + 2 * (c.smoothness + 2 * c.weak_convexity) * d
+    return movement_adjoint(jobs, norm, jobs.mix * weight)
 
 
 @dataclass(frozen=True, eq=False)
 class SharpGradient:
-    """Derivatives of the bound with respect to each job's steps and batch, (G,) each; times are held."""
+    """The bound, and its derivatives with respect to each job's steps and batch, (G,) each; times are held."""
 
+    value: float
     steps: FloatArray
     batch: FloatArray
 
@@ -82,19 +117,10 @@ def sharp_gradient(jobs: TaskJobs, constants: Constants) -> SharpGradient:
     """Derivatives of `sharp(jobs, constants).value`; computing times are taken as given."""
     c = constants
     alpha, eta, e = jobs.mix, jobs.rate, jobs.steps
-    beta, rho_w, V1, V2 = c.smoothness, c.weak_convexity, c.gradient_bound, c.regularised_gradient_bound
     bound = sharp(jobs, c)
     N, value = bound.steps, bound.value
-    d = movement(jobs, np.sqrt(V2))
     delta, variance = c.dissimilarity[jobs.device], c.variability**2 * c.sample_variance[jobs.device]
-    drag = jobs.proximal * eta * np.sqrt(V2)
-    bias = delta + np.sqrt(delta) * drag * (2 * e - 1) + drag**2 * (6 * e**2 - 6 * e + 1) / 6
-    of_steps = alpha * (
-        eta * bias
-        + beta * eta**2 * (1 / jobs.batch - 1 / jobs.samples) * variance
-        + np.maximum(0.0, beta * eta**2 - eta) * V2
-        + 4 * rho_w * eta**2 * V2 * e
-    )
-    of_steps += movement_adjoint(jobs, np.sqrt(V2), alpha * (2 * np.sqrt(V1) + 2 * (beta + 2 * rho_w) * d))
-    of_batch = -alpha * beta * eta**2 * e * variance / jobs.batch**2
-    return SharpGradient(steps=(of_steps - value * alpha * eta) / N, batch=of_batch / N)
+    constant, linear, square = slope_in_steps(jobs, c, delta, variance, jobs.batch)
+    of_steps = constant + linear * e + square * e**2 + sharp_staleness_slope(jobs, c)
+    of_batch = -alpha * c.smoothness * eta**2 * e * variance / jobs.batch**2
+    return SharpGradient(value=value, steps=(of_steps - value * alpha * eta) / N, batch=of_batch / N)

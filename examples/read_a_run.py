@@ -1,0 +1,25 @@
+"""Read a run with pandas: who did what, and what it cost. Give the folder of a run, or one is made."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import dmafl
+from dmafl.scenario.toml import from_plain
+
+if len(sys.argv) > 1:
+    run = dmafl.Run(Path(sys.argv[1]))
+else:
+    scenario = from_plain({"preset": "demo", "tasks": {"mnist": {"slots": 20}}})
+    run = dmafl.run(scenario, schemes=["fedasync", "fedbuff"], output=tempfile.mkdtemp())
+
+metrics, periods = run.metrics.to_pandas(), run.periods.to_pandas()
+
+last = metrics.groupby(["scheme", "task"]).last()
+for (scheme, task), row in last.iterrows():
+    print(f"{scheme} {task}: accuracy {row.accuracy:.2f}, {row.energy_J:.4f} J in {row.time_s:.4f} s")
+
+taken = periods[periods.outcome == "aggregated"]
+for scheme, own in taken.groupby("scheme"):
+    busiest = own.device.value_counts().max()
+    print(f"{scheme}: {len(own)} uploads, staleness {own.staleness.mean():.3f}, busiest device {busiest}")

@@ -1,0 +1,22 @@
+"""Plan, carry a part of it out, and plan the rest anew from there."""
+
+import numpy as np
+
+import dmafl
+from dmafl.planning.knowledge import knowledge_from
+from dmafl.planning.revise import replan, state_of
+from dmafl.scenario.toml import from_plain
+
+measured = dmafl.measure(dmafl.preset("demo"))
+scenario = from_plain({"preset": "demo", "tasks": {"mnist": {"slots": 10}}})
+plan = dmafl.plan(scenario, measured=measured, time_limit_s=1.0)
+
+half_s = float(np.sort(plan.timeline.end_s)[4])  # when the fifth upload has ended
+state = state_of(plan.schedule, plan.world, half_s)  # what is done or under way by then stays
+knowledge = knowledge_from(scenario, measured)  # or what was learnt on the way
+revised = replan(plan, state, knowledge, time_limit_s=1.0)
+
+kept = len(state.jobs)
+same = np.array_equal(revised.schedule.device[:kept], plan.schedule.device[:kept])
+print(f"{len(plan.schedule)} jobs, of which at least 5 stay: {kept >= 5}, as they were: {same}")
+print(f"executable: {revised.executable}, not worse: {revised.objective <= plan.objective * (1 + 1e-9)}")

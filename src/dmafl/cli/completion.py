@@ -1,0 +1,33 @@
+"""What a shell offers for options that take a name. The names stand here too, so that a Tab loads nothing heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+PRESETS = ("paper", "phone", "demo")
+SCHEMES = (
+    "dma-fl",
+    "dma-fl-nr",
+    "dma-fl-ns",
+    "dma-fl-online",
+    "fedasync",
+    "fedavg-full",
+    "fedavg-partial",
+    "fedbuff",
+    "scheduled",
+)
+GROUPS = ("baselines", "all")
+SOLVERS = ("auto", "sca", "exhaustive")
+QUALITIES = ("calibrated", "sharp", "printed")
+DISSIMILARITIES = ("gram", "diagonal")
+TRACKERS = ("tensorboard", "mlflow", "wandb")
+DATA = ("mnist", "fashion_mnist", "svhn")
+
+
+def offer(*names: str) -> Callable[[str], list[str]]:
+    """A completion that offers those of `names` that begin as typed."""
+
+    def begin_with(incomplete: str) -> list[str]:
+        return [name for name in names if name.startswith(incomplete)]
+
+    return begin_with

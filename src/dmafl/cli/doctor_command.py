@@ -1,0 +1,22 @@
+"""`dmafl doctor`."""
+
+from __future__ import annotations
+
+import typer
+
+from dmafl.cli.shared import DataDir, one_thread
+
+CHECK_FAILED = 1
+
+
+def doctor(data_dir: DataDir = None) -> None:
+    """Say what is installed, what the machine has, which data and caches there are, and what is missing."""
+    one_thread()
+    from dmafl.doctor import examine
+    from dmafl.reports.console import console
+    from dmafl.reports.doctor_table import print_findings
+
+    found = examine(data_dir)
+    print_findings(console(), found)
+    if any(one.state == "broken" for one in found):
+        raise typer.Exit(CHECK_FAILED)

@@ -1,0 +1,71 @@
+"""`dmafl report`, and the same page live for `dmafl run --serve`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dmafl.pages.live import LivePage
+
+SERVED_CHECKPOINT_S = 5.0
+"""At most so long between two checkpoints of a run that is looked at: its page shows what is saved [s]."""
+
+Serve = Annotated[
+    bool,
+    typer.Option(
+        "--serve", help="Show the report in a browser while the run goes on, and write it at the end."
+    ),
+]
+Port = Annotated[
+    int | None,
+    typer.Option(help="Port of --serve; 0: any that is free. Without: 8400 if it is free.", min=0, max=65535),
+]
+Host = Annotated[
+    str,
+    typer.Option(help="Address of --serve. Beyond this machine, anyone who reaches it can read the report."),
+]
+
+
+def report(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Folders of runs, finished or not.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path(
+        "report.html"
+    ),
+) -> None:
+    """Write a page about one run, or several side by side; it needs no other file and no network."""
+    from dmafl.pages.report import report as write
+
+    write(folders, output)
+    typer.echo(f"Wrote {output} ({output.stat().st_size / 1e6:.1f} MB). Open it in a browser.")
+
+
+@contextmanager
+def served(serve: bool, folder: Path, host: str, port: int | None, out: Console) -> Iterator[LivePage | None]:
+    """The page of `folder` while the block runs, if asked for."""
+    if not serve:
+        yield None
+        return
+    from dmafl.pages.live import LivePage
+
+    with LivePage(folder, host, port) as page:
+        out.print(f"Live report: {page.address}", highlight=False, markup=False)
+        yield page
+
+
+def write_served(page: LivePage | None, folder: Path, out: Console) -> None:
+    """The run has ended: the last news for pages that are open, and the report as a file."""
+    if page is None:
+        return
+    from dmafl.pages.report import report as write
+
+    page.finish()
+    out.print(f"Report: {write([folder], folder / 'report.html')}", highlight=False, markup=False)

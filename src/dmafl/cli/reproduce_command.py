@@ -1,0 +1,123 @@
+"""`dmafl reproduce`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dmafl.cli.shared import DataDir, one_thread, process_count
+from dmafl.errors import bad_input
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dmafl.study.design import Study
+    from dmafl.study.reproduce import Shard
+    from dmafl.study.results import Results
+
+INTERRUPTED = 130
+
+
+def reproduce(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small but real version: one partition, two seeds, few slots.")
+    ] = False,
+    only: Annotated[
+        str | None, typer.Option(help="Claims, e.g. C1,C6, or groups of runs, e.g. baselines.")
+    ] = None,
+    preset: Annotated[str, typer.Option(help="paper or phone.")] = "phone",
+    seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 300-304 or 300,305.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of figures and tables.")] = Path(
+        "reproduction"
+    ),
+    results: Annotated[
+        Path | None,
+        typer.Option(help="Folder of outcomes: the cache. Default: results, or OUTPUT/results if --quick."),
+    ] = None,
+    cached: Annotated[bool, typer.Option("--cached", help="Run nothing: use what is in the cache.")] = False,
+    workers: Annotated[int, typer.Option(help="Units at once; 0: as many as cores.", min=0)] = 0,
+    shard: Annotated[str, typer.Option(help="K/N: take only this part of what is missing.")] = "1/1",
+    data_dir: DataDir = None,
+) -> None:
+    """Run the paper's study, draw its figures, and say which of its claims hold.
+
+    Every outcome is kept by its content: Ctrl-C saves, the same command goes on, and one more seed runs only that.
+    """
+    one_thread()
+    from dataclasses import replace
+
+    from dmafl.cli.seeds import parse_seeds
+    from dmafl.reports.console import console
+    from dmafl.reports.study_view import StudyView
+    from dmafl.simulation.stopping import Interrupted
+    from dmafl.study.presets import study_of
+    from dmafl.study.reproduce import reproduce as carry_out
+    from dmafl.study.results import Results
+
+    study = study_of(preset, quick)
+    if seeds is not None:
+        study = replace(study, seeds=tuple(parse_seeds(seeds)))
+    study = _only(study, only)
+    out = console()
+    kept = Results(results if results is not None else output / "results" if quick else Path("results"))
+    if not cached:
+        try:
+            with StudyView(out) as view:
+                failures = carry_out(
+                    study,
+                    kept,
+                    work=output / "work",
+                    workers=process_count(workers),
+                    data_dir=data_dir,
+                    shard=_shard(shard),
+                    view=view,
+                )
+        except Interrupted:
+            sys.stderr.write("interrupted; outcomes and states are saved: the same command goes on\n")
+            raise typer.Exit(INTERRUPTED) from None
+        for failure in failures:
+            out.print(failure, markup=False, highlight=False)
+    _derive(study, kept, output, out)
+
+
+def _derive(study: Study, kept: Results, output: Path, out: Console) -> None:
+    """Write figures and tables of what is there, and show the claims."""
+    from dmafl.pages.study_report import derive
+
+    derive(study, kept, output, out)
+
+
+def _only(study: Study, only: str | None) -> Study:
+    """The study cut to the groups of runs that some claims need."""
+    from dataclasses import replace
+
+    from dmafl.study.design import GROUPS, GROUPS_OF_CLAIM
+
+    if only is None:
+        return study
+    wanted: set[str] = set()
+    for name in (part.strip() for part in only.split(",")):
+        if name.lower() in GROUPS:
+            wanted.add(name.lower())
+        elif name.upper() in GROUPS_OF_CLAIM:
+            wanted |= set(GROUPS_OF_CLAIM[name.upper()])
+        else:
+            raise bad_input(
+                "only",
+                f"must be claims (C1 to C10) or groups ({', '.join(GROUPS)})",
+                name,
+                "Separate them with commas.",
+            )
+    return replace(study, groups=tuple(group for group in study.groups if group in wanted))
+
+
+def _shard(text: str) -> Shard:
+    from dmafl.study.reproduce import Shard
+
+    number, _, count = text.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise bad_input("shard", "must be K/N with 1 <= K <= N", text, "For two machines: 1/2 and 2/2.")
+    return Shard(int(number) - 1, int(count))

@@ -1,0 +1,89 @@
+"""`dmafl sweep`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dmafl.cli.completion import SCHEMES, offer
+from dmafl.cli.shared import (
+    DataDir,
+    MeasuredFile,
+    QualityName,
+    ScenarioArgument,
+    measured_of,
+    one_thread,
+    process_count,
+)
+
+INTERRUPTED = 130
+
+
+def sweep(
+    scenario: ScenarioArgument,
+    settings: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            help="KEY=V1,V2,...: a dotted scenario key and its values; tasks.*.KEY is all tasks. May be repeated.",
+        ),
+    ],
+    scheme: Annotated[
+        str, typer.Option(help="The scheme run at every point.", autocompletion=offer(*SCHEMES[:-1]))
+    ] = "dma-fl",
+    seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 3 or 0-4 or 1,5,7.")] = None,
+    plan_only: Annotated[bool, typer.Option("--plan-only", help="Plan every point, train nothing.")] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the sweep.")] = Path("sweep"),
+    workers: Annotated[int, typer.Option(help="Points at a time; 0: as many as cores.", min=0)] = 0,
+    plan_time: Annotated[float, typer.Option(help="Seconds for a plan.", min=0.0)] = 30.0,
+    quality: QualityName = "calibrated",
+    measured: MeasuredFile = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Vary settings: a run or a plan for every combination, then quality against energy and every response.
+
+    Points are kept. Ctrl-C saves; the same command goes on, and one with more values does what is new.
+    """
+    one_thread()
+    from dmafl.cli.seeds import parse_seeds
+    from dmafl.cli.settings import parse_settings
+    from dmafl.planning.make import probes_for
+    from dmafl.reports.console import console
+    from dmafl.reports.sweep_table import sweep_table
+    from dmafl.reports.sweep_view import SweepView
+    from dmafl.scenario.toml import load
+    from dmafl.sweeps.sweep import sweep as sweep_scenario
+
+    loaded, values, out = load(scenario), parse_settings(settings), console()
+    count, probes = process_count(workers), probes_for(quality)
+    try:
+        with SweepView(out) as view:
+            done = sweep_scenario(
+                loaded,
+                values,
+                scheme=scheme,
+                seeds=parse_seeds(seeds) if seeds is not None else None,
+                plan_only=plan_only,
+                output=output,
+                workers=count,
+                plan_time_s=plan_time,
+                quality=quality,
+                data_dir=data_dir,
+                measured_of=lambda own: measured_of(
+                    own, out, file=measured, probes=probes, workers=count, data_dir=data_dir
+                ),
+                watcher=view,
+            )
+    except KeyboardInterrupt:
+        sys.stderr.write(f"interrupted; what is done is kept in {output}: the same command goes on.\n")
+        raise typer.Exit(INTERRUPTED) from None
+    out.print(sweep_table(done.table, done.keys))
+    for point, problem in done.failures.items():
+        out.print(f"{point} cannot be done: {problem}", highlight=False, markup=False)
+    pictures = ", ".join(path.name for path in done.plot())
+    out.print(
+        f"Table, points and pictures: {output} (sweep.parquet, {pictures})", highlight=False, markup=False
+    )

@@ -1,0 +1,295 @@
+"use strict";
+/* The plots of a run's report. Everything shown is in the tables too. */
+page.draw = (data) => {
+  if (!data.tasks) return; // a run that has saved nothing yet
+  const { state, shown, series, faint, plain, number, make } = page;
+  const AXES = { aggregation: "aggregations", time_s: "virtual time [s]", energy_J: "energy [J]" };
+  const PHASES = [["uplink_J", "upload", "uploads"], ["compute_J", "compute", "computations"], ["downlink_J", "download", "downloads"]];
+  const phaseColour = (name) => data.phases[name];
+  const unit = () => Math.min(+(state.unit ?? 0), data.units.length - 1);
+  const ofTasks = (name, build) => data.tasks.forEach((_, task) => page.plot(`${name}-${task}`, () => build(task)));
+  const curvesOf = (task) => data.curves.filter((one) => one.task === task && shown("schemes", one.scheme));
+  const legend = { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 12 }, traceorder: "normal" };
+
+  // -- every scheme against one ---------------------------------------------------------------------------------
+  const against = () => {
+    const place = document.getElementById("against-tables");
+    if (!place) return;
+    const chosen = +(state.against ?? data.first);
+    place.replaceChildren(
+      ...data.tasks.map((task, number_) => {
+        if (!shown("tasks", number_)) return null;
+        const pairs = data.pairs.filter((one) => one.task === number_ && one.a === chosen && shown("schemes", one.b));
+        if (!pairs.length) return null;
+        const rows = pairs.map((one) => make("tr", {}, make("th", { scope: "row", textContent: data.schemes[one.b] }), points(one), times(one)));
+        const head = ["against", "points", "energy"].map((name) => make("th", { scope: "col", textContent: name }));
+        const caption = make("caption", { textContent: `${data.schemes[chosen]} on ${task}` });
+        return make("div", { className: "card" }, make("table", {}, caption, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
+      }).filter(Boolean),
+    );
+  };
+  const signed = (value) => value.toFixed(1).replace("-", "−");
+  const points = (one) => {
+    const [mean, low, high] = one.accuracy.map((value) => (value === null ? null : 100 * value));
+    const sure = low === null || low > 0 || high < 0;
+    const cell = make("td", { className: sure ? "clear" : "unclear" }, `${mean > 0 ? "+" : ""}${signed(mean)}`);
+    if (low !== null) cell.append(make("div", { className: "small", textContent: `${signed(low)} to ${signed(high)}` }));
+    return cell;
+  };
+  const times = (one) => {
+    if (one.times[0] === null) return make("td", {}, "–");
+    const less = one.times[0] >= 1;
+    const turned = less ? one.times : [1 / one.times[0], 1 / one.times[2], 1 / one.times[1]];
+    const sure = one.times[1] === null || one.times[1] > 1 || one.times[2] < 1;
+    const cell = make("td", { className: sure ? "clear" : "unclear" }, `${number(turned[0], 3)}× ${less ? "less" : "more"}`);
+    if (one.times[1] !== null) cell.append(make("div", { className: "small", textContent: `${number(turned[1], 3)} to ${number(turned[2], 3)}` }));
+    return cell;
+  };
+
+  // -- curves and front -----------------------------------------------------------------------------------------
+  ofTasks("curves", (task) => {
+    const axis = state.axis ?? "aggregation";
+    const value = state.value ?? "accuracy";
+    const log = axis !== "aggregation" && !state.straight;
+    const traces = [];
+    for (const one of curvesOf(task)) {
+      const { colour, dash, symbol } = series(one.scheme);
+      const name = plain(data.schemes[one.scheme]);
+      const kept = one.mean[axis].map((_, place) => place).filter((place) => !log || one.mean[axis][place] > 0);
+      const pick = (column) => kept.map((place) => one.mean[column][place]);
+      const low = pick(`${value}_low`);
+      if (low.some((end) => end !== null)) {
+        const x = pick(axis);
+        traces.push({
+          x: [...x, ...x.toReversed()], y: [...pick(`${value}_high`), ...low.toReversed()], fill: "toself", mode: "lines",
+          fillcolor: faint(colour, 0.15), line: { width: 0 }, hoverinfo: "skip",
+        });
+      }
+      if (state.every)
+        for (const seed of Object.values(one.seeds))
+          traces.push({ x: seed[axis], y: seed[value], mode: "lines", line: { color: faint(colour, 0.45), width: 1 }, hoverinfo: "skip" });
+      traces.push({
+        x: pick(axis), y: pick(value), name, mode: "lines+markers", line: { color: colour, dash, width: 2 },
+        marker: { color: colour, symbol, size: 7, maxdisplayed: 14 },
+        hovertemplate: `%{y:.3f} at %{x:.4g}<extra>${name}</extra>`,
+      });
+    }
+    return { traces, layout: { xaxis: { title: AXES[axis], type: log ? "log" : "linear" }, yaxis: { title: value === "accuracy" ? "test accuracy" : "test loss" } } };
+  });
+  ofTasks("front", (task) => {
+    const traces = [];
+    for (const one of curvesOf(task)) {
+      const { colour, symbol } = series(one.scheme);
+      const name = plain(data.schemes[one.scheme]);
+      const last = one.mean.accuracy.length - 1;
+      const error = one.mean.accuracy_high[last] === null ? undefined : { array: [one.mean.accuracy_high[last] - one.mean.accuracy[last]], color: colour, thickness: 1.5 };
+      const way = one.mean.energy_J.map((_, place) => place).filter((place) => one.mean.energy_J[place] > 0);
+      traces.push({
+        x: way.map((place) => one.mean.energy_J[place]), y: way.map((place) => one.mean.accuracy[place]), mode: "markers", name,
+        marker: { color: faint(colour.length === 7 ? colour : "#888888", 0.5), symbol, size: 5 }, hovertemplate: `%{y:.3f} for %{x:.4g} J<extra>${name}</extra>`,
+      });
+      if (one.mean.energy_J[last] > 0)
+        traces.push({
+          x: [one.mean.energy_J[last]], y: [one.mean.accuracy[last]], mode: "markers", name, error_y: error,
+          marker: { color: colour, symbol, size: 13, line: { color: page.css("--card"), width: 1.5 } }, hovertemplate: `%{y:.3f} for %{x:.4g} J at the end<extra>${name}</extra>`,
+        });
+    }
+    const front = data.fronts[task];
+    traces.unshift({ x: front.energy_J, y: front.accuracy, mode: "lines", line: { shape: "hv", color: page.css("--quiet"), width: 2, dash: "dot" }, hoverinfo: "skip" });
+    return { traces, layout: { xaxis: { title: "energy [J]", type: "log" }, yaxis: { title: "test accuracy" } } };
+  });
+
+  // -- timeline -------------------------------------------------------------------------------------------------
+  const host = document.getElementById("timeline-view");
+  const legendOf = (name, colour, text) => make("span", {}, Object.assign(make("i"), { style: `background:${colour}` }), text ?? name);
+  const describe = (jobs, job) => {
+    const list = make("dl");
+    const add = (name, text) => list.append(make("dt", { textContent: name }), make("dd", { textContent: `${text} ` }));
+    const outcome = data.outcomes[jobs.outcome[job]];
+    add("from", `${number(jobs.start_s[job], 6)} s`);
+    for (const phase of ["idle", "download", "wait", "compute", "upload"])
+      if (jobs[`${phase}_s`][job] > 0) add(phase, `${number(jobs[`${phase}_s`][job])} s`);
+    add("work", `${jobs.steps[job]} steps of ${jobs.batch[job]}`);
+    add("frequency", `${number(jobs.frequency_MHz[job])} MHz`);
+    add("version", jobs.version[job]);
+    if (outcome === "aggregated") {
+      add("slot", jobs.slot[job]);
+      add("staleness", jobs.staleness[job]);
+      add("mixing weight", number(jobs.mix_weight[job], 3));
+    } else add("outcome", outcome);
+    add("samples", jobs.samples[job]);
+    for (const [key, , name] of PHASES) add(name, `${number(jobs[key][job], 3)} J`);
+    const ids = placeOf(unit()).id;
+    return [make("strong", { textContent: `Device ${ids[jobs.device[job]]}, ${data.tasks[jobs.task[job]]}. ` }), list];
+  };
+  const placeOf = (place) => data.places.find((one) => one.run === data.units[place].run && one.seed === data.units[place].seed);
+  let bars = null;
+  let loaded = null;
+  const showTimeline = async () => {
+    if (!host) return;
+    const wanted = unit();
+    const tasks = data.tasks.map((_, place) => place).filter((place) => shown("tasks", place));
+    if (loaded !== wanted) {
+      loaded = wanted;
+      const said = document.getElementById("timeline-said");
+      said.textContent = "";
+      const packed = data.jobs[wanted];
+      const jobs = packed ? await timeline.unpack(packed) : null;
+      if (loaded !== wanted) return; // another choice came in between
+      bars ??= timeline.open(host, {
+        tasks: data.tasks, phases: data.phases, outcomes: data.outcomes, describe,
+        say: (text) => (said.textContent = text), tip: document.getElementById("timeline-tip"),
+      });
+      bars.devices(placeOf(wanted).id);
+      bars.load(jobs ?? timeline.nothing());
+      if (!jobs) said.textContent = "The jobs of this scheme and seed are not in the page.";
+      window.dmaflTimeline = bars; // for those who look behind the scenes, and for tests
+    }
+    bars?.showTasks(tasks);
+  };
+  if (host) {
+    const keys = document.getElementById("timeline-legend");
+    keys.replaceChildren(...["idle", "download", "compute", "upload"].map((name) => legendOf(name, name === "idle" ? "var(--line)" : phaseColour(name))));
+    for (const button of page.all("[data-zoom]"))
+      button.addEventListener("click", () => ({ in: () => bars?.zoom(0.5), out: () => bars?.zoom(2), all: () => bars?.fit() })[button.dataset.zoom]());
+    for (const button of page.all("[data-span]")) button.addEventListener("click", () => bars?.fit(+button.dataset.span));
+  }
+
+  // -- who trains what ------------------------------------------------------------------------------------------
+  const tasksShown = () => data.tasks.map((_, place) => place).filter((place) => shown("tasks", place));
+  page.plot("work", () => {
+    const of = data.devices[unit()];
+    const kind = state.work ?? "jobs";
+    const value = (device, task) => (kind === "energy" ? PHASES.reduce((sum, [key]) => sum + of[key][device][task], 0) : of[kind][device][task]);
+    const ids = placeOf(unit()).id;
+    const tasks = tasksShown();
+    const z = tasks.map((task) => ids.map((_, device) => value(device, task)));
+    const few = ids.length <= 30;
+    return {
+      traces: [{
+        type: "heatmap", x: ids.map((_, device) => device), y: tasks.map((_, place) => place), z,
+        colorscale: dark() ? [[0, "#181f27"], [0.5, "#0072b2"], [1, "#bfe3f7"]] : [[0, "#ffffff"], [0.5, "#56b4e9"], [1, "#003f66"]],
+        xgap: few ? 2 : 0, ygap: 2, text: z.map((row) => row.map((one) => number(one, 3))), texttemplate: few && innerWidth > 600 ? "%{text}" : "",
+        hovertemplate: `device %{x}: %{text} ${kind === "energy" ? "J" : kind === "jobs" ? "jobs" : "samples"}<extra></extra>`, colorbar: { thickness: 10, outlinewidth: 0 },
+      }],
+      layout: {
+        xaxis: { title: "device", ...(few ? { tickvals: ids.map((_, device) => device), ticktext: ids.map(plain) } : {}), showgrid: false },
+        yaxis: { tickvals: tasks.map((_, place) => place), ticktext: tasks.map((task) => plain(data.tasks[task])), autorange: "reversed", showgrid: false },
+      },
+    };
+  });
+  const dark = () => document.documentElement.dataset.theme === "dark";
+
+  // -- staleness ------------------------------------------------------------------------------------------------
+  ofTasks("staleness", (task) => ({
+    traces: data.staleness.filter((one) => one.task === task && shown("schemes", one.scheme)).map((one) => ({
+      type: "bar", x: one.share.map((_, stale) => stale), y: one.share, name: plain(data.schemes[one.scheme]), marker: { color: series(one.scheme).colour },
+      hovertemplate: `%{y:.1%} of staleness %{x}<extra>${plain(data.schemes[one.scheme])}, mean ${number(one.mean, 3)}</extra>`,
+    })),
+    layout: { barmode: "group", xaxis: { title: "staleness" }, yaxis: { title: "share of jobs", tickformat: ".0%" } },
+  }));
+
+  // -- energy ---------------------------------------------------------------------------------------------------
+  ofTasks("energy", (task) => {
+    const own = data.energy.filter((one) => one.task === task && shown("schemes", one.scheme));
+    return {
+      traces: PHASES.map(([key, phase, name]) => ({
+        type: "bar", orientation: "h", y: own.map((one) => plain(data.schemes[one.scheme])), x: own.map((one) => one[key]), name, marker: { color: phaseColour(phase) },
+        hovertemplate: `%{x:.4g} J<extra>${name}</extra>`,
+      })),
+      layout: { barmode: "stack", showlegend: true, legend, xaxis: { title: "energy [J]" }, yaxis: { autorange: "reversed" } },
+    };
+  });
+  page.plot("device-energy", () => {
+    const of = data.devices[unit()];
+    const ids = placeOf(unit()).id;
+    const tasks = tasksShown();
+    return {
+      traces: PHASES.map(([key, phase, name]) => ({
+        type: "bar", x: ids.map((_, device) => device), y: of[key].map((row) => tasks.reduce((sum, task) => sum + row[task], 0)), name, marker: { color: phaseColour(phase) },
+        hovertemplate: `device %{x}: %{y:.4g} J<extra>${name}</extra>`,
+      })),
+      layout: {
+        barmode: "stack", showlegend: true, legend, yaxis: { title: "energy [J]" },
+        xaxis: { title: "device", ...(ids.length <= 30 ? { tickvals: ids.map((_, device) => device), ticktext: ids.map(plain) } : {}) },
+      },
+    };
+  });
+
+  // -- plans and predictions ------------------------------------------------------------------------------------
+  ofTasks("terms", (task) => {
+    const own = data.terms.filter((one) => one.task === task);
+    const all = [...new Set(data.terms.flatMap((one) => Object.keys(one.terms)))];
+    const names = all.filter((name) => own.some((one) => one.terms[name]));
+    return {
+      traces: names.map((name) => ({
+        type: "bar", orientation: "h", y: own.map((one) => plain(one.plan)), x: own.map((one) => one.terms[name] ?? 0), name: plain(name.replaceAll("_", " ")),
+        marker: { color: series(all.indexOf(name)).colour }, hovertemplate: `%{x:.4g}<extra>${plain(name)}</extra>`,
+      })),
+      layout: { barmode: "relative", bargap: own.length < 4 ? 0.6 : 0.2, showlegend: true, legend, xaxis: { title: `quality, ${plain([...new Set(own.map((one) => one.model))].join(", "))}` }, yaxis: { autorange: "reversed", ...(own.length <= 24 ? { dtick: 1, tickfont: { size: 10 } } : {}) } },
+    };
+  });
+  ofTasks("prediction", (task) => {
+    const seen = new Set();
+    const traces = [];
+    for (const one of data.predictions) {
+      if (one.task !== task || !shown("schemes", one.scheme) || seen.has(one.scheme)) continue;
+      seen.add(one.scheme);
+      const { colour, symbol } = series(one.scheme);
+      const name = plain(data.schemes[one.scheme]);
+      traces.push({ x: one.aggregation, y: one.loss, mode: "lines+markers", marker: { symbol, color: colour }, line: { color: colour, width: 2 }, hovertemplate: `%{y:.3f} reached<extra>${name}</extra>` });
+      traces.push({ x: one.aggregation, y: one.predicted, mode: "lines", line: { color: colour, width: 2, dash: "dash" }, hovertemplate: `%{y:.3f} predicted<extra>${name}</extra>` });
+    }
+    return { traces, layout: { xaxis: { title: "aggregations" }, yaxis: { title: "test loss" } } };
+  });
+
+  // -- drift ----------------------------------------------------------------------------------------------------
+  ofTasks("drift", (task) => {
+    const traces = [];
+    const own = data.samples.find((one) => one.task === task && one.unit === unit());
+    const { scheme, seed } = data.units[unit()];
+    const curve = data.curves.find((one) => one.task === task && one.scheme === scheme);
+    const [held, lossy] = [series(0).colour, series(1).colour];
+    if (own) {
+      traces.push({ x: [...own.time_s, ...own.time_s.toReversed()], y: [...own.high, ...own.low.toReversed()], fill: "toself", mode: "lines", line: { width: 0 }, fillcolor: faint(held, 0.18), hoverinfo: "skip", showlegend: false });
+      traces.push({ x: own.time_s, y: own.mean, mode: "markers", marker: { color: held, size: 6 }, name: "samples", hovertemplate: "%{y:.4g} samples at %{x:.4g} s<extra></extra>" });
+    }
+    const tests = curve?.seeds[seed];
+    if (tests) traces.push({ x: tests.time_s, y: tests.loss, yaxis: "y2", mode: "lines+markers", line: { color: lossy, width: 2 }, marker: { symbol: "square", size: 6 }, name: "test loss", hovertemplate: "loss %{y:.3f} at %{x:.4g} s<extra></extra>" });
+    return {
+      traces,
+      layout: {
+        showlegend: true, legend, xaxis: { title: "virtual time [s]" }, yaxis: { title: "samples of a device", rangemode: "tozero" },
+        yaxis2: { title: "test loss", overlaying: "y", side: "right", showgrid: false, rangemode: "tozero", tickmode: "auto", nticks: 6 },
+      },
+    };
+  });
+
+  // -- map ------------------------------------------------------------------------------------------------------
+  page.plot("map", () => {
+    const place = data.places[+(state.place ?? 0)] ?? data.places[0];
+    const rate = place[`${state.channel ?? "uplink"}_Mbit_s`];
+    const rings = [0.25, 0.5, 0.75, 1].map((share) => share * place.radius_m);
+    const circle = (radius) => ({ type: "circle", x0: -radius, x1: radius, y0: -radius, y1: radius, line: { color: page.css("--line"), width: 1 } });
+    const paths = (place.paths ?? []).map(([x, y]) => ({ x, y, mode: "lines", line: { color: faint("#888888", 0.5), width: 1 }, hoverinfo: "skip" }));
+    const few = place.id.length <= 60;
+    return {
+      traces: [
+        ...paths,
+        { x: place.x_m.flatMap((x) => [0, x, null]), y: place.y_m.flatMap((y) => [0, y, null]), mode: "lines", line: { color: page.css("--line"), width: 1, dash: "dot" }, hoverinfo: "skip", visible: few },
+        {
+          x: place.x_m, y: place.y_m, mode: few ? "markers+text" : "markers", text: place.id.map(plain), textposition: "top center",
+          customdata: place.distance_m.map((distance, i) => [distance, place.uplink_Mbit_s[i], place.downlink_Mbit_s[i]]),
+          marker: { size: few ? 15 : 8, color: rate, colorscale: [[0, "#d55e00"], [0.5, "#f0e442"], [1, "#009e73"]], line: { color: page.css("--ink"), width: 1 }, showscale: true, colorbar: { title: { text: "Mbit/s" }, thickness: 10, outlinewidth: 0 } },
+          hovertemplate: "device %{text}: %{customdata[0]:.4g} m<br>uplink %{customdata[1]:.4g} Mbit/s<br>downlink %{customdata[2]:.4g} Mbit/s<extra></extra>",
+        },
+        { x: [0], y: [0], mode: "markers", marker: { symbol: "star", size: 18, color: page.css("--ink") }, hovertemplate: "base station<extra></extra>" },
+      ],
+      layout: { shapes: rings.map(circle), xaxis: { title: "m", zeroline: false, showgrid: false }, yaxis: { title: "m", scaleanchor: "x", zeroline: false, showgrid: false } },
+    };
+  });
+
+  page.onRedraw(against);
+  page.onRedraw(showTimeline);
+  page.onRedraw(() => bars?.drawSoon());
+};

@@ -1,0 +1,94 @@
+"""The numbers behind the plots of a study's page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dmafl.pages.rounding import short, shorts
+from dmafl.reports.run_picture import COLOURS
+from dmafl.reports.study_responses import relative_times
+from dmafl.reports.study_style import GREY, SCHEMES, TASK_NAMES, YELLOW
+from dmafl.study.bands import Band, over_aggregations, over_energy, over_values
+from dmafl.study.design import DRIFT_UNIT, DRIFTS, TASKS, VARIANTS
+from dmafl.study.gathered import FULL, Gathered
+from dmafl.study.response_claims import drift_sweep, importance_sweep, steps_share
+from dmafl.study.targets import SHARES, target
+
+
+def study_data(gathered: Gathered) -> dict[str, Any]:
+    """All of them; schemes, tasks, partitions and variants are numbered."""
+    return {
+        "palette": [GREY if colour == YELLOW else colour for colour in COLOURS],
+        "schemes": SCHEMES,
+        "tasks": [TASK_NAMES[task] for task in TASKS],
+        "variants": [" + ".join(variant) for variant in (*VARIANTS, FULL)],
+        "curves": _curves(gathered),
+        "targets": _targets(gathered),
+        "shares": _shares(gathered),
+        "drifts": [
+            *_drifts(gathered, "active drift", "compute_s"),
+            *_drifts(gathered, "idle drift", "idle_s"),
+        ],
+        "ablation": _variants(gathered),
+    }
+
+
+def _curves(gathered: Gathered) -> list[dict[str, Any]]:
+    found = []
+    for partition, name in enumerate(gathered.study.partitions):
+        for scheme, called in enumerate(SCHEMES):
+            for task, own in enumerate(TASKS):
+                of = gathered.of(name, called, own)
+                if of:
+                    place = {"partition": partition, "scheme": scheme, "task": task}
+                    found.append(
+                        place
+                        | {"aggregation": _band(over_aggregations(of)), "energy": _band(over_energy(of))}
+                    )
+    return found
+
+
+def _targets(gathered: Gathered) -> list[list[list[float | int | None]]]:
+    """By partition and task."""
+    return [
+        [
+            [short(found) for share in SHARES if (found := target(gathered, name, task, share)) is not None]
+            for task in TASKS
+        ]
+        for name in gathered.study.partitions
+    ]
+
+
+def _shares(gathered: Gathered) -> list[dict[str, Any]]:
+    found = []
+    for raised, name in enumerate(TASKS):
+        sweep = importance_sweep(gathered, name)
+        for task, own in enumerate(TASKS):
+            numbers = [[100 * steps_share(one, own) for one in each.values()] for each in sweep.values()]
+            found.append({"raised": raised, "task": task, "band": _band(over_values(list(sweep), numbers))})
+    return found
+
+
+def _drifts(gathered: Gathered, quantity: str, total: str) -> list[dict[str, Any]]:
+    found = []
+    for raised, name in enumerate(TASKS):
+        sweep = drift_sweep(gathered, name, quantity)
+        ticks = [f"{value * DRIFT_UNIT[name]:g}" for value in DRIFTS]
+        for task, own in enumerate(TASKS):
+            band = _band(relative_times(sweep, own, total))
+            found.append({"quantity": quantity, "raised": raised, "task": task, "band": band, "ticks": ticks})
+    return found
+
+
+def _variants(gathered: Gathered) -> list[dict[str, Any]]:
+    return [
+        {"variant": place, "task": task, "band": _band(over_energy(gathered.variant(*variant, own)))}
+        for place, variant in enumerate((*VARIANTS, FULL))
+        for task, own in enumerate(TASKS)
+    ]
+
+
+def _band(band: Band | None) -> dict[str, Any] | None:
+    if band is None or not len(band.x):
+        return None
+    return {name: shorts(getattr(band, name)) for name in ("x", "mean", "low", "high")}

@@ -1,0 +1,285 @@
+"""The page of a study: curves with toggles, responses, energy ratios, ablation, and the table of claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import exp
+from pathlib import Path
+
+from dmafl.files import write_text
+from dmafl.pages.html import Cell, Html, choice, element, figure, folded, plot, table, together
+from dmafl.pages.shell import Content, Section
+from dmafl.pages.study_data import study_data
+from dmafl.reports.study_style import PARTITION_NAMES, SCHEMES, TASK_NAMES
+from dmafl.reports.study_tables import counts
+from dmafl.study.ablation import Ablation
+from dmafl.study.design import TASKS
+from dmafl.study.gathered import Gathered
+from dmafl.study.targets import Ratio
+from dmafl.study.verdicts import Claim, Comparison
+
+SCRIPTS = ("study.js",)
+STYLES = ("study.css",)
+Counted = Mapping[str, tuple[int, int]]
+
+
+def write_page(
+    gathered: Gathered,
+    claims: Sequence[Claim],
+    ratios: Sequence[Ratio],
+    ablation: Sequence[Ablation],
+    counted: Counted,
+    path: Path,
+) -> None:
+    """Write the page; it needs no other file and no network."""
+    write_text(path, content(gathered, claims, ratios, ablation, counted).page(SCRIPTS, STYLES))
+
+
+def content(
+    gathered: Gathered,
+    claims: Sequence[Claim],
+    ratios: Sequence[Ratio],
+    ablation: Sequence[Ablation],
+    counted: Counted,
+) -> Content:
+    """What the page says."""
+    study = gathered.study
+    there = [scheme for scheme in SCHEMES if any(scheme in gathered.schemes(one) for one in study.partitions)]
+    sections = (
+        Section("claims", "Claims", _claims(claims)),
+        Section("curves", "Accuracy of all schemes", _curve_plots(gathered)),
+        Section("ratios", "Energy to target accuracies, relative to dma-fl", _ratios(ratios)),
+        Section("importance", "Importance", _importance_plots()),
+        Section("drift", "Drift", _drift_plots()),
+        Section("ablation", "What plans are made with", _ablation_part(ablation)),
+        Section("runs", "Runs", _runs(counted)),
+    )
+    title = f"The paper's study, preset {study.preset}"
+    return Content(title, _lead(gathered, counted, there), sections, study_data(gathered))
+
+
+def _lead(gathered: Gathered, counted: Counted, there: Sequence[str]) -> Html:
+    done, wanted = (sum(one[side] for one in counted.values()) for side in (0, 1))
+    seeds = ", ".join(str(seed) for seed in gathered.study.seeds)
+    return together(
+        element(
+            "p", f"{done} of {wanted} runs; seeds {seeds}. Bands are 95% intervals over seeds.", class_="lead"
+        ),
+        element(
+            "div",
+            _chips("schemes", "Schemes", SCHEMES, there),
+            _chips("tasks", "Tasks", [TASK_NAMES[task] for task in TASKS], None),
+            class_="filters",
+        ),
+    )
+
+
+def _chips(kind: str, legend: str, names: Sequence[str], there: Sequence[str] | None) -> Html:
+    """A box for each name that has outcomes; it shows or hides it everywhere."""
+    return element(
+        "fieldset",
+        element("legend", legend),
+        (
+            element(
+                "label",
+                element("input", type="checkbox", checked=True, data_shown=kind, value=place),
+                element(
+                    "span",
+                    element("i", class_="swatch", data_series=place if there is not None else None),
+                    name,
+                ),
+            )
+            for place, name in enumerate(names)
+            if there is None or name in there
+        ),
+        class_="chips",
+    )
+
+
+def _claims(claims: Sequence[Claim]) -> Html:
+    rows = [
+        [
+            claim.id,
+            claim.text,
+            claim.figure,
+            claim.verdict,
+            counts(claim),
+            claim.seeds,
+            claim.why,
+            claim.command,
+        ]
+        for claim in claims
+    ]
+    head = ["", "Claim", "Figure", "Verdict", "Holds/fails/open", "Seeds", "Why", "Recompute"]
+    return together(
+        element("div", table("The paper's claims", head, rows), class_="claims"),
+        (
+            folded(
+                f"{claim.id}: {len(claim.comparisons)} comparisons",
+                table(
+                    f"Comparisons of {claim.id}",
+                    COMPARISON_HEAD,
+                    [_comparison(one) for one in claim.comparisons],
+                ),
+            )
+            for claim in claims
+        ),
+    )
+
+
+COMPARISON_HEAD = (
+    "Partition",
+    "Task",
+    "First",
+    "Second",
+    "Measure",
+    "Effect",
+    "From",
+    "To",
+    "Seeds",
+    "Missed by first",
+    "By second",
+    "State",
+)
+
+
+def _comparison(one: Comparison) -> list[Cell]:
+    return [
+        one.partition,
+        one.task,
+        one.first,
+        one.second,
+        one.measure if one.judged else f"{one.measure} (not judged)",
+        one.effect.mean,
+        one.effect.low,
+        one.effect.high,
+        one.effect.n,
+        one.first_censored,
+        one.second_censored,
+        one.state,
+    ]
+
+
+def _curve_plots(gathered: Gathered) -> Html:
+    partitions = [(str(k), PARTITION_NAMES[name]) for k, name in enumerate(gathered.study.partitions)]
+    return together(
+        element(
+            "div",
+            choice("partition", "Partition", partitions),
+            choice("axis", "Against", [("aggregation", "aggregations"), ("energy", "energy")]),
+            class_="controls",
+        ),
+        _plots(
+            "curves",
+            "Test accuracy; energy is that of devices and base station. Dotted: targets of the energy ratios.",
+            "Accuracy of {}",
+        ),
+    )
+
+
+def _importance_plots() -> Html:
+    caption = "Share of all SGD steps that each task gets, by the importance of one task, the others at 1."
+    return _plots("shares", caption, "Shares of SGD steps by the importance of {}")
+
+
+def _drift_plots() -> Html:
+    options = [("active drift", "computation time, active drift"), ("idle drift", "idle time, idle drift")]
+    caption = "Time of each task relative to that without drift, by the drift of one task."
+    return together(choice("drift", "Show", options), _plots("drift", caption, "Times by the drift of {}"))
+
+
+def _plots(name: str, caption: str, label: str) -> Html:
+    """A plot a task."""
+    return figure(
+        element(
+            "div",
+            (
+                element(
+                    "div",
+                    element("h3", TASK_NAMES[task]),
+                    plot(f"{name}-{place}", label.format(TASK_NAMES[task])),
+                    data_task=place,
+                )
+                for place, task in enumerate(TASKS)
+            ),
+            class_="grid",
+        ),
+        caption,
+    )
+
+
+def _ratios(ratios: Sequence[Ratio]) -> Html:
+    head = (
+        "Partition",
+        "Task",
+        "Target",
+        "Scheme",
+        "Ratio",
+        "From",
+        "To",
+        "Lowest frequency",
+        "From",
+        "To",
+        "Seeds",
+        "Missed by it",
+        "By dma-fl",
+    )
+    rows: list[list[Cell]] = [
+        [
+            one.partition,
+            one.task,
+            f"{one.share:.0%}: {one.target:.3f}",
+            one.scheme,
+            *(
+                exp(end)
+                for side in (one.raw, one.floor)
+                for end in (side.effect.mean, side.effect.low, side.effect.high)
+            ),
+            one.raw.effect.n,
+            one.raw.first_censored,
+            one.raw.second_censored,
+        ]
+        for one in ratios
+    ]
+    return table(
+        "Energy to a target over that of dma-fl, and the same with every CPU at its lowest frequency",
+        head,
+        rows,
+    )
+
+
+def _ablation_part(ablation: Sequence[Ablation]) -> Html:
+    head = (
+        "Task",
+        "Plans",
+        "At equal energy",
+        "Difference",
+        "From",
+        "To",
+        "Final",
+        "Difference",
+        "Energy [J]",
+        "Seeds",
+    )
+    rows: list[list[Cell]] = [
+        [
+            one.task,
+            f"{one.quality} + {one.dissimilarity}",
+            one.accuracy_at_equal_energy.mean,
+            one.equal_energy_difference.mean,
+            one.equal_energy_difference.low,
+            one.equal_energy_difference.high,
+            one.final_accuracy.mean,
+            one.final_difference.mean,
+            one.energy_J.mean,
+            one.final_accuracy.n,
+        ]
+        for one in ablation
+    ]
+    caption = "Accuracy for energy of dma-fl, by what its plans are made with."
+    return together(_plots("ablation", caption, "Accuracy for energy of {}"), table("Ablation", head, rows))
+
+
+def _runs(counted: Counted) -> Html:
+    rows: list[list[Cell]] = [[group, there, wanted] for group, (there, wanted) in counted.items()]
+    return table("Runs that are there", ("Group", "There", "Wanted"), rows)

@@ -1,0 +1,125 @@
+"""Every figure of the paper from the outcomes of a study, as vector graphics and PNG. Bands are 95% intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dmafl.reports.figures import save_figure
+from dmafl.reports.study_responses import responses
+from dmafl.reports.study_style import (
+    PARTITION_NAMES,
+    STYLES,
+    draw,
+    energy_axis,
+    finish,
+    panels,
+)
+from dmafl.study.bands import over_aggregations, over_energy
+from dmafl.study.design import BASELINES, BEYOND, PLANNED, TASKS, VARIANTS
+from dmafl.study.gathered import FULL, Gathered
+from dmafl.study.targets import SHARES, target
+
+FORMATS = (".svg", ".png")
+DPI = 110
+OF_THE_PAPER = (*PLANNED, *BASELINES)
+NUMBERS = {"dirichlet": ("05", "06"), "varied": ("11", "12"), "k_labels": ("13", "14")}
+"""The paper's figures of accuracy against aggregations and energy."""
+
+
+def draw_figures(gathered: Gathered, folder: Path) -> list[str]:
+    """Write all figures into `folder`; returns their names without ending."""
+    import matplotlib
+
+    names = []
+    # Text stays text in SVG; ids follow from the content, so that the same study gives the same file.
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "dmafl", "pdf.fonttype": 42}):
+        for name, figure in figures(gathered):
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")  # found once, it is the same for every format
+            for ending in FORMATS:
+                save_figure(figure, folder / f"{name}{ending}", DPI)
+            names.append(name)
+    return names
+
+
+def figures(gathered: Gathered) -> Iterator[tuple[str, Any]]:
+    """Name and figure, one after the other."""
+    for partition in gathered.study.partitions:
+        by_aggregation, by_energy = NUMBERS[partition]
+        yield f"fig{by_aggregation}-accuracy-{partition}", _accuracy(gathered, partition)
+        yield f"fig{by_energy}-energy-{partition}", _energy(gathered, partition)
+        if set(BEYOND) & set(gathered.schemes(partition)):
+            yield f"beyond-{partition}", _beyond(gathered, partition)
+    yield from responses(gathered)
+    yield "ablation", _ablation(gathered)
+
+
+def _title(gathered: Gathered, text: str, partition: str) -> str:
+    return f"{text}; {PARTITION_NAMES[partition]}, preset {gathered.study.preset}"
+
+
+def _accuracy(gathered: Gathered, partition: str) -> Any:
+    """Figs. 5, 11 and 13: accuracy against aggregations."""
+    figure, axes = panels(_title(gathered, "Accuracy per aggregation", partition))
+    _by_aggregation(gathered, partition, axes[0], OF_THE_PAPER)
+    finish(figure, axes)
+    return figure
+
+
+def _energy(gathered: Gathered, partition: str) -> Any:
+    """Figs. 6, 12 and 14: accuracy against energy; dotted lines are the targets of the energy ratios."""
+    figure, axes = panels(_title(gathered, "Accuracy for energy", partition))
+    _by_energy(gathered, partition, axes[0], OF_THE_PAPER)
+    finish(figure, axes)
+    return figure
+
+
+def _beyond(gathered: Gathered, partition: str) -> Any:
+    """Schemes that the paper does not have, beside `dma-fl` and `fedasync`."""
+    figure, axes = panels(_title(gathered, "Beyond the paper", partition), rows=2)
+    shown = ("dma-fl", "fedasync", *BEYOND)
+    _by_aggregation(gathered, partition, axes[0], shown)
+    _by_energy(gathered, partition, axes[1], shown)
+    finish(figure, axes)
+    return figure
+
+
+def _by_aggregation(gathered: Gathered, partition: str, row: Any, schemes: tuple[str, ...]) -> None:
+    for panel, task in zip(row, TASKS, strict=True):
+        for place, scheme in enumerate(schemes):
+            draw(
+                panel, over_aggregations(gathered.of(partition, scheme, task)), scheme, STYLES[scheme], place
+            )
+        panel.set_xlabel("aggregations")
+    row[0].set_ylabel("test accuracy")
+
+
+def _by_energy(gathered: Gathered, partition: str, row: Any, schemes: tuple[str, ...]) -> None:
+    for panel, task in zip(row, TASKS, strict=True):
+        for place, scheme in enumerate(schemes):
+            draw(panel, over_energy(gathered.of(partition, scheme, task)), scheme, STYLES[scheme], place)
+        panel.set_xlabel("energy of devices and base station [J]")
+        if panel.has_data():
+            energy_axis(panel)
+            targets = [target(gathered, partition, task, share) for share in SHARES]
+            for accuracy in targets:
+                if accuracy is not None:
+                    panel.axhline(accuracy, color="#444444", linestyle=":", linewidth=0.8, zorder=1)
+    row[0].set_ylabel("test accuracy")
+
+
+def _ablation(gathered: Gathered) -> Any:
+    """Accuracy for energy of `dma-fl` with plans made in four ways."""
+    figure, axes = panels(_title(gathered, "What plans are made with", gathered.study.main_partition))
+    styles = [STYLES[scheme] for scheme in ("fedasync", "fedavg-full", "fedavg-partial", "dma-fl")]
+    for panel, task in zip(axes[0], TASKS, strict=True):
+        for place, (variant, style) in enumerate(zip((*VARIANTS, FULL), styles, strict=True)):
+            draw(panel, over_energy(gathered.variant(*variant, task)), " + ".join(variant), style, 2 * place)
+        if panel.has_data():
+            energy_axis(panel)
+        panel.set_xlabel("energy of devices and base station [J]")
+    axes[0][0].set_ylabel("test accuracy")
+    finish(figure, axes)
+    return figure

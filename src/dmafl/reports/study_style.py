@@ -1,0 +1,99 @@
+"""How the figures of a study look: a scheme has the same colour and mark in all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dmafl.reports.figures import new_figure
+from dmafl.reports.run_picture import COLOURS, MARKS
+from dmafl.study.bands import Band
+from dmafl.study.design import TASKS
+
+GREY, YELLOW = "#767676", "#f0e442"
+"""Grey takes the place of the palette's yellow, which is too light for a line."""
+SCHEMES = (
+    "dma-fl",
+    "fedasync",
+    "fedavg-full",
+    "fedavg-partial",
+    "dma-fl-nr",
+    "dma-fl-ns",
+    "dma-fl-online",
+    "fedbuff",
+)
+STYLES = {
+    scheme: {"color": GREY if colour == YELLOW else colour, "marker": mark}
+    for scheme, colour, mark in zip(SCHEMES, COLOURS, MARKS, strict=True)
+}
+TASK_STYLES = {
+    task: {"color": colour, "marker": mark} for task, colour, mark in zip(TASKS, COLOURS, MARKS, strict=False)
+}
+TASK_NAMES = {"svhn": "SVHN", "mnist": "MNIST", "fashion_mnist": "Fashion-MNIST"}
+PARTITION_NAMES = {
+    "dirichlet": "Dirichlet 0.5",
+    "k_labels": "two labels a device",
+    "varied": "varied labels",
+}
+MARKS_ON_A_CURVE = 9
+FEW = 100.0
+"""Factor up to which an axis of energy has ticks between powers of ten."""
+
+
+def panels(title: str, rows: int = 1, heading: str = "{}") -> tuple[Any, Any]:
+    """A figure with a column a task, and its axes (rows, tasks)."""
+    figure = new_figure(12.5, 1.1 + 3.1 * rows)
+    figure.suptitle(title, fontsize=12)
+    axes = figure.subplots(rows, len(TASKS), squeeze=False)
+    for panel in axes.flat:
+        panel.grid(alpha=0.25, linewidth=0.6)
+        panel.spines[["top", "right"]].set_visible(False)
+    for panel, task in zip(axes[0], TASKS, strict=True):
+        panel.set_title(heading.format(TASK_NAMES[task]), fontsize=11)
+    return figure, axes
+
+
+def draw(panel: Any, band: Band | None, label: str, style: dict[str, Any], place: int = 0) -> None:
+    """A mean with its interval as a band. `place` shifts the marks, so that curves which meet can be told apart."""
+    if band is None or not len(band.x):
+        return
+    every = max(1, len(band.x) // MARKS_ON_A_CURVE)
+    shown = (min(place * every // len(SCHEMES), len(band.x) - 1), every)
+    ours = label == "dma-fl"
+    line = {"linewidth": 2.2 if ours else 1.4, "markersize": 5.5 if ours else 4.5, "zorder": 4 if ours else 3}
+    panel.plot(band.x, band.mean, label=label, markevery=shown, **line, **style)
+    if np.isfinite(band.low).any():
+        panel.fill_between(band.x, band.low, band.high, color=style["color"], alpha=0.15, linewidth=0)
+
+
+def energy_axis(panel: Any) -> None:
+    """A logarithmic axis of energy; over few decades it has more ticks."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    panel.set_xscale("log")
+    low, high = panel.get_xlim()
+    if high / low < FEW:
+        panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        panel.xaxis.set_major_formatter("{x:g}")
+    panel.xaxis.set_minor_formatter(NullFormatter())
+
+
+def finish(figure: Any, axes: Any) -> None:
+    """Say `not run` where there is nothing, and what the colours stand for."""
+    labels: dict[str, Any] = {}
+    for panel in axes.flat:
+        if not panel.has_data():
+            panel.text(0.5, 0.5, "not run", transform=panel.transAxes, ha="center", va="center", color=GREY)
+            panel.set_xticks([])
+            panel.set_yticks([])
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            labels.setdefault(label, handle)
+    if labels:
+        figure.legend(
+            labels.values(),
+            labels.keys(),
+            loc="outside lower center",
+            ncols=min(len(labels), 8),
+            frameon=False,
+        )

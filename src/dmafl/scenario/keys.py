@@ -1,0 +1,82 @@
+"""Scenarios by dotted key: `fleet.battery_J`, `tasks.mnist.importance`, `tasks.*.window_s` for all tasks at once."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from dmafl.errors import BadInput, Problem, ShownAsIs, bad_input
+from dmafl.scenario.draws import KINDS
+from dmafl.scenario.model import Scenario
+from dmafl.scenario.toml import from_plain
+
+EVERY = "*"
+"""Stands for every task in a key."""
+FIXED = {
+    "schema": "It is the format of the file.",
+    "name": "It changes nothing but a title.",
+    "preset": "Make a scenario of each preset with `dmafl init`.",
+    "seed": "Use seeds for it.",
+}
+"""Keys that are not set this way, and what to do instead."""
+
+
+def flat(plain: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Nested values by dotted key; a draw is one value."""
+    found: dict[str, Any] = {}
+    for name, value in plain.items():
+        key = f"{before}{name}"
+        if isinstance(value, Mapping) and not set(value) & set(KINDS):
+            found |= flat(value, f"{key}.")
+        else:
+            found[key] = value
+    return found
+
+
+def with_values(scenario: Scenario, values: Mapping[str, Any], source: str = "--set") -> Scenario:
+    """`scenario` with these values in place of its own; of a key that it does not have, the nearest is suggested."""
+    plain = scenario.plain()
+    for given, value in values.items():
+        for key in matching(scenario, given):
+            *path, last = key.split(".")
+            inner = plain
+            for part in path:
+                inner = inner[part]
+            inner[last] = value
+    return from_plain(plain, source).in_folder(scenario.folder)
+
+
+def matching(scenario: Scenario, key: str) -> list[str]:
+    """The keys of `scenario` that `key` stands for: itself, or one for every task."""
+    known = flat(scenario.plain())
+    if key in FIXED:
+        raise bad_input(key, "must be a key that can be set here", ShownAsIs("one that cannot"), FIXED[key])
+    parts = key.split(".")
+    if parts[:2] == ["tasks", EVERY]:
+        found = [".".join(["tasks", task, *parts[2:]]) for task in scenario.tasks]
+        if all(one in known for one in found):
+            return found
+    elif key in known:
+        return [key]
+    raise _unknown(key, known)
+
+
+def _unknown(key: str, known: Mapping[str, Any]) -> BadInput:
+    """The message for a key that is not there."""
+    inside = [one for one in known if one.startswith(f"{key}.")]
+    if inside:
+        remedy = f"Name a key of it, e.g. `{inside[0]}`."
+        return BadInput(Problem(key, "must be one key of the scenario", "a whole section", remedy))
+    names = list(dict.fromkeys([*known, *map(_for_every_task, known)]))
+    near = difflib.get_close_matches(key, names, n=1, cutoff=0.7)
+    if not near:  # perhaps only the last part is there, or right
+        last = {name.rpartition(".")[2]: name for name in names}
+        near = [last[one] for one in difflib.get_close_matches(key.rpartition(".")[2], last, n=1)]
+    remedy = f"Did you mean `{near[0]}`?" if near else "See `dmafl init` for all keys."
+    return BadInput(Problem(key, "must be a key of the scenario", "an unknown key", remedy))
+
+
+def _for_every_task(key: str) -> str:
+    parts = key.split(".")
+    return ".".join(["tasks", EVERY, *parts[2:]]) if parts[0] == "tasks" else key

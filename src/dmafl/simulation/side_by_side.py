@@ -1,0 +1,121 @@
+"""Work that is independent, each piece in a process of its own, some at a time, all stopped together."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection, wait
+from types import FrameType
+from typing import Any, TypeVar
+
+from dmafl.errors import BadInput, bad_input
+from dmafl.simulation.stopping import Interrupted, stop_asked
+from dmafl.simulation.untold import UntoldContext, UntoldProcess
+
+LOOK_EVERY_S = 0.2
+STOPPED = 130
+Order = TypeVar("Order")
+Told = Callable[[Order, str], None]
+"""Told how a piece ended: nothing if it is done, else why it failed."""
+
+
+def side_by_side(
+    work: Callable[[Order], None],
+    orders: Sequence[Order],
+    workers: int,
+    told: Told[Order],
+    begun: Callable[[Order], None] = lambda order: None,
+) -> None:
+    """Do `work` for every order, `workers` at a time; bad input of one piece does not stop the others.
+
+    Ctrl-C and SIGTERM let every piece save itself, as `stop_asked` does, and raise `Interrupted`. With one worker all
+    is done in this process; else `work` must be importable, and orders picklable.
+    """
+    if workers < 1:
+        raise bad_input("workers", "must be >= 1", workers, "Use as many as there are cores.")
+    if workers == 1:
+        for order in orders:
+            begun(order)
+            told(order, _outcome_of(work, order))
+    else:
+        _in_processes(work, orders, workers, told, begun)
+
+
+def _outcome_of(work: Callable[[Order], None], order: Order) -> str:
+    try:
+        work(order)
+    except BadInput as error:
+        return str(error)
+    return ""
+
+
+def _in_processes(
+    work: Callable[[Order], None],
+    orders: Sequence[Order],
+    workers: int,
+    told: Told[Order],
+    begun: Callable[[Order], None],
+) -> None:
+    context = UntoldContext()
+    waiting = list(reversed(orders))
+    active: dict[int, tuple[UntoldProcess, Order, Connection]] = {}
+    with stop_asked() as asked:
+        try:
+            while waiting or active:
+                while waiting and len(active) < workers and not asked():
+                    order = waiting.pop()
+                    here, there = context.Pipe(duplex=False)
+                    process = UntoldProcess(target=_piece, args=(work, order, there))
+                    process.start()
+                    there.close()
+                    active[process.sentinel] = (process, order, here)
+                    begun(order)
+                if asked():
+                    _stop([process for process, _, _ in active.values()])
+                    raise Interrupted
+                for ended in wait(list(active), timeout=LOOK_EVERY_S):
+                    assert isinstance(ended, int)
+                    process, order, here = active.pop(ended)
+                    process.join()
+                    if not asked():  # a piece that was stopped has not failed
+                        told(order, _message(here, process.exitcode))
+        finally:  # nothing is left of it after a second Ctrl-C either
+            for process, _, _ in active.values():
+                process.kill()
+
+
+def _stop(processes: Sequence[UntoldProcess]) -> None:
+    """Let every process save itself, and wait for it."""
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join()
+
+
+def _message(told: Connection, code: int | None) -> str:
+    """Why a piece failed; nothing if it did not."""
+    try:
+        if told.poll():
+            return str(told.recv())
+    except EOFError:
+        pass
+    return "" if code == 0 else f"its process ended with code {code}, perhaps for want of memory"
+
+
+def _piece(work: Callable[[Any], None], order: Any, tell: Connection) -> None:
+    """What a process does. It stops when it is asked to by the one that started it, not by the terminal."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise Interrupted
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        if hasattr(signal, "pthread_sigmask"):
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
+        message = _outcome_of(work, order)
+    except KeyboardInterrupt:
+        os._exit(STOPPED)
+    if message:
+        tell.send(message)

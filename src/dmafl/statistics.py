@@ -1,0 +1,96 @@
+"""Means with their t-intervals, differences paired by seed, and figures of one accuracy curve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import isnan, nan, sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over `n` values and half the width of its interval; the half is nan where `n` is below 2."""
+
+    mean: float
+    half: float
+    n: int
+
+    @property
+    def low(self) -> float:
+        """Lower end."""
+        return self.mean - self.half
+
+    @property
+    def high(self) -> float:
+        """Upper end."""
+        return self.mean + self.half
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether the whole interval lies on one side of zero; never without a width."""
+        return not isnan(self.half) and (self.low > 0 or self.high < 0)
+
+
+def interval(values: Iterable[float], level: float = LEVEL) -> Interval:
+    """Mean of `values` with the t-interval of that level. One value has no width, none has no mean."""
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1; got {level!r}")
+    found = np.asarray(list(values), dtype=float)
+    n = len(found)
+    if n < 2:
+        return Interval(float(found[0]) if n else nan, nan, n)
+    from scipy.special import stdtrit  # Student's quantile, without the slow import of scipy.stats
+
+    half = stdtrit(n - 1, (1 + level) / 2) * found.std(ddof=1) / sqrt(n)
+    return Interval(float(found.mean()), float(half), n)
+
+
+def paired(a: Mapping[int, float], b: Mapping[int, float], level: float = LEVEL) -> Interval:
+    """Interval of a - b over the seeds that both have."""
+    return interval((a[seed] - b[seed] for seed in sorted(a.keys() & b.keys())), level)
+
+
+def unpaired(a: Iterable[float], b: Iterable[float], level: float = LEVEL) -> Interval:
+    """Interval of mean(a) - mean(b) of independent values that need not spread alike (Welch); n is the smaller number.
+
+    Without two values on each side it has no width.
+    """
+    one, other = interval(a, level), interval(b, level)
+    n = min(one.n, other.n)
+    difference = one.mean - other.mean
+    if n < 2:
+        return Interval(difference, nan, n)
+    from scipy.special import stdtrit
+
+    # Squared standard errors, from the widths.
+    parts = [(side.half / stdtrit(side.n - 1, (1 + level) / 2)) ** 2 for side in (one, other)]
+    total = sum(parts)
+    if total == 0:
+        return Interval(difference, 0.0, n)
+    freedom = total**2 / (parts[0] ** 2 / (one.n - 1) + parts[1] ** 2 / (other.n - 1))
+    return Interval(difference, float(stdtrit(freedom, (1 + level) / 2) * sqrt(total)), n)
+
+
+def energy_to(accuracy: ArrayLike, energy: ArrayLike, target: float) -> tuple[float, bool]:
+    """Energy [J] when `accuracy` first reaches `target`, and False.
+
+    If it never does: energy of the whole run, and True, for *censored*. Both arrays (tests,), in order of time.
+    """
+    reached = np.flatnonzero(np.asarray(accuracy, dtype=float) >= target)
+    spent = np.asarray(energy, dtype=float)
+    return (float(spent[reached[0]]), False) if len(reached) else (float(spent[-1]), True)
+
+
+def mean_over_aggregations(aggregation: ArrayLike, accuracy: ArrayLike) -> float:
+    """Mean accuracy over all aggregations from the first test to the last.
+
+    Between two tests the accuracy is taken to go straight, so runs tested at different spacings compare.
+    Both arrays (tests,), in order.
+    """
+    at = np.asarray(aggregation, dtype=float)
+    return float(np.interp(np.arange(at[0], at[-1] + 1), at, np.asarray(accuracy, dtype=float)).mean())

@@ -1,0 +1,72 @@
+"""A curve with its interval, from one curve a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dmafl.randomness import FloatArray
+from dmafl.statistics import interval
+from dmafl.study.gathered import BySeed
+
+POINTS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Mean over seeds at each x, and the ends of its interval (nan with one seed). Arrays (points,)."""
+
+    x: FloatArray
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+    seeds: int
+
+
+def over_aggregations(of: BySeed, column: str = "accuracy") -> Band | None:
+    """A column of the curves at equal numbers of aggregations."""
+    curves = [(one.curve["aggregation"], one.curve[column]) for one in of.values() if one.curve]
+    if not curves:
+        return None
+    last = min(float(x[-1]) for x, _ in curves)
+    grid = np.unique(np.linspace(0.0, last, POINTS).round())
+    return _band(grid, curves)
+
+
+def over_energy(of: BySeed) -> Band | None:
+    """Accuracy at equal energies, from the first aggregation of every seed to where the first seed ends."""
+    curves = [(one.energy_J, one.curve["accuracy"]) for one in of.values() if one.curve]
+    curves = [(x[x > 0], y[x > 0]) for x, y in curves]
+    curves = [(x, y) for x, y in curves if len(x)]
+    if not curves:
+        return None
+    first, last = max(float(x[0]) for x, _ in curves), min(float(x[-1]) for x, _ in curves)
+    if first > last:
+        return None
+    grid = np.geomspace(first, last, POINTS)
+    grid[0], grid[-1] = first, last
+    return _band(grid, curves)
+
+
+def over_values(values: Sequence[float], of_values: Sequence[Sequence[float]]) -> Band:
+    """Numbers of several seeds at each of `values`; those without any are left out."""
+    found = [(x, interval(numbers)) for x, numbers in zip(values, of_values, strict=True) if len(numbers)]
+    columns = [[x, one.mean, one.low, one.high] for x, one in found]
+    table = np.asarray(columns, dtype=np.float64).reshape(-1, 4)
+    return Band(
+        table[:, 0], table[:, 1], table[:, 2], table[:, 3], max((one.n for _, one in found), default=0)
+    )
+
+
+def _band(grid: FloatArray, curves: list[tuple[FloatArray, FloatArray]]) -> Band:
+    values = np.stack([np.interp(grid, x, y) for x, y in curves], axis=1)
+    found = [interval(row) for row in values]
+    return Band(
+        grid,
+        values.mean(axis=1),
+        np.asarray([one.low for one in found]),
+        np.asarray([one.high for one in found]),
+        len(curves),
+    )

@@ -1,0 +1,155 @@
+"""What the study compares: partitions, schemes, seeds, sweeps. Every choice is made here, on the tuning seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dmafl.errors import bad_input
+from dmafl.study.unit import Unit
+
+TUNING_SEED = 100
+"""Constants, weights and every open choice come from this seed; it is not reported."""
+SEEDS = (300, 301, 302, 303, 304)
+PARTITIONS = ("dirichlet", "k_labels", "varied")
+TASKS = ("svhn", "mnist", "fashion_mnist")
+BASELINES = ("fedasync", "fedavg-full", "fedavg-partial")
+PLANNED = ("dma-fl", "dma-fl-nr", "dma-fl-ns")
+BEYOND = ("dma-fl-online", "fedbuff")
+"""Schemes that the paper does not have."""
+IMPORTANCES = (1e-2, 1e-1, 1e1, 1e2)
+"""gamma/chi of one task, the others at 1, which is `dma-fl` itself."""
+TRAINED_IMPORTANCES = (1e-2, 1e2)
+DRIFTS = (0.0, 1.0, 10.0, 100.0)
+"""Raised drift of one task, in multiples of `Study.drift_unit`, the others at 0."""
+VARIANTS = (("printed", "diagonal"), ("sharp", "diagonal"), ("calibrated", "diagonal"))
+"""What plans are made with in the ablation, beside calibrated and gram, which is `dma-fl` itself."""
+GROUPS = ("tuning", "baselines", "planned", "importance", "active drift", "idle drift", "ablation", "beyond")
+"""In the order in which they are run."""
+
+_COMPARED = ("tuning", "baselines", "planned")
+GROUPS_OF_CLAIM = {
+    **dict.fromkeys(("C1", "C2", "C3", "C4", "C9", "C10"), _COMPARED),
+    "C5": ("planned", "importance"),
+    "C6": ("active drift",),
+    "C7": ("idle drift",),
+    "C8": ("baselines",),
+}
+"""Runs that a claim is judged by."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study of one preset."""
+
+    preset: str
+    partitions: tuple[str, ...] = PARTITIONS
+    seeds: tuple[int, ...] = SEEDS
+    tuning_seed: int = TUNING_SEED
+    groups: tuple[str, ...] = GROUPS
+    main_partition: str = "dirichlet"
+    """Where sweeps and ablation are done."""
+    task_changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Settings of the study that differ from the preset's, by task."""
+    data_sizes: Mapping[str, int] = field(
+        default_factory=lambda: {"svhn": 20_000, "mnist": 60_000, "fashion_mnist": 60_000}
+    )
+    """Training samples that a data set must have."""
+    plan_time_s: float = 30.0
+    sweep_plan_time_s: float = 10.0
+    """Computing time for a plan, and for one of the drift sweeps, of which there are many [s]."""
+    probes: int = 48
+
+    def changes(self, partition: str) -> tuple[tuple[str, Any], ...]:
+        """Dotted scenario keys and their values in all runs of a partition."""
+        found = {}
+        for task in TASKS:
+            own = {"partition": partition} | dict(self.task_changes.get(task, {}))
+            found.update({f"tasks.{task}.{key}": value for key, value in own.items()})
+        return tuple(sorted(found.items()))
+
+    def unit(self, partition: str, scheme: str, seed: int, **more: Any) -> Unit:
+        """One run of the study."""
+        changes = self.changes(partition) + tuple(more.pop("changes", ()))
+        more.setdefault("plan_time_s", self.plan_time_s)
+        return Unit(self.preset, partition, scheme, seed, changes=changes, **more)
+
+    def units(self, group: str) -> Iterator[Unit]:
+        """All runs of a group, seed by seed, so that an unfinished study is even."""
+        makers = {
+            "tuning": self._tuning(),
+            "baselines": self._of_schemes(BASELINES),
+            "planned": self._of_schemes(PLANNED),
+            "beyond": self._of_schemes(BEYOND),
+            "importance": self._importance(),
+            "active drift": self._drift("active"),
+            "idle drift": self._drift("idle"),
+            "ablation": self._ablation(),
+        }
+        if group not in makers:
+            raise bad_input("group", f"must be one of {', '.join(makers)}", group, "Choose one of these.")
+        return makers[group]
+
+    def all_units(self) -> dict[str, tuple[Unit, ...]]:
+        """By group, in order."""
+        return {group: tuple(self.units(group)) for group in self.groups}
+
+    def _tuning(self) -> Iterator[Unit]:
+        """What the targets of the energy ratios are fixed on."""
+        for partition in self.partitions:
+            yield self.unit(partition, "fedasync", self.tuning_seed)
+
+    def _of_schemes(self, schemes: tuple[str, ...]) -> Iterator[Unit]:
+        for seed in self.seeds:
+            for partition in self.partitions:
+                for scheme in schemes:
+                    yield self.unit(partition, scheme, seed)
+
+    def _importance(self) -> Iterator[Unit]:
+        """Plans for all values; training for the smallest and the largest."""
+        for seed in self.seeds:
+            for task in TASKS:
+                for value in IMPORTANCES:
+                    yield self.unit(
+                        self.main_partition,
+                        "dma-fl",
+                        seed,
+                        trained=value in TRAINED_IMPORTANCES,
+                        changes=((f"tasks.{task}.importance", value),),
+                        swept=(task, "importance", value),
+                    )
+
+    def _drift(self, phase: str) -> Iterator[Unit]:
+        for seed in self.seeds:
+            for task in TASKS:
+                for value in DRIFTS:
+                    yield self.unit(
+                        self.main_partition,
+                        "dma-fl",
+                        seed,
+                        trained=False,
+                        plan_time_s=self.sweep_plan_time_s,
+                        changes=_drift_changes(task, phase, value),
+                        swept=(task, f"{phase} drift", value),
+                    )
+
+    def _ablation(self) -> Iterator[Unit]:
+        for seed in self.seeds:
+            for quality, dissimilarity in VARIANTS:
+                yield self.unit(
+                    self.main_partition, "dma-fl", seed, quality=quality, dissimilarity=dissimilarity
+                )
+
+
+def _drift_changes(task: str, phase: str, value: float) -> tuple[tuple[str, Any], ...]:
+    """Every drift of the sweep is set; only `phase` of `task` is raised."""
+    return tuple(
+        (f"tasks.{name}.drift.{one}_per_s", value * DRIFT_UNIT[name] if (name, one) == (task, phase) else 0.0)
+        for name in TASKS
+        for one in ("idle", "active")
+    )
+
+
+DRIFT_UNIT = {"svhn": 1e-4, "mnist": 1e-3, "fashion_mnist": 1e-3}
+"""Drift of the loss that 1 stands for in the sweeps [1/s]."""

@@ -1,0 +1,43 @@
+"""The studies: of each preset, complete and quick."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dmafl.errors import bad_input
+from dmafl.study.design import Study
+
+OPEN_CHOICES: dict[str, dict[str, dict[str, Any]]] = {
+    "phone": {
+        "svhn": {"samples": 1000, "learning_rate": 0.05},
+        "mnist": {"learning_rate": 0.2},
+        "fashion_mnist": {"learning_rate": 0.2},
+    },
+    "paper": {
+        "svhn": {"samples": 1000, "learning_rate": 0.05},
+        "mnist": {"learning_rate": 0.05},
+        "fashion_mnist": {"learning_rate": 0.05},
+    },
+}
+"""What differs from the preset, by task. A device with one class of SVHN can have no more than 1,501 samples; learning
+rates are those with which fedasync ended best on the tuning seed. docs/reproduction.md."""
+QUICK = {"svhn": {"slots": 40}, "mnist": {"slots": 80}, "fashion_mnist": {"slots": 80}}
+
+
+def study_of(preset: str, quick: bool = False) -> Study:
+    """The study of a preset."""
+    if preset not in OPEN_CHOICES:
+        raise bad_input("preset", f"must be one of {', '.join(OPEN_CHOICES)}", preset, "Choose one of these.")
+    choices = OPEN_CHOICES[preset]
+    if not quick:
+        return Study(preset, task_changes=choices)
+    shorter = {task: own | QUICK[task] for task, own in choices.items()}
+    return Study(
+        preset,
+        partitions=("dirichlet",),
+        seeds=(300, 301),
+        groups=("tuning", "baselines", "planned", "active drift", "idle drift"),
+        task_changes=shorter,
+        plan_time_s=5.0,
+        sweep_plan_time_s=5.0,
+    )

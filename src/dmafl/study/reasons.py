@@ -1,0 +1,127 @@
+"""Why a claim does not hold, in one line of computed facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, isnan
+
+import numpy as np
+
+from dmafl.study.design import TRAINED_IMPORTANCES
+from dmafl.study.gathered import BySeed, Gathered
+from dmafl.study.response_claims import drift_sweep, importance_sweep, steps_share
+from dmafl.study.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED, Comparison, margin, verdict
+
+
+def reason(gathered: Gathered, claim: str, comparisons: Sequence[Comparison]) -> str:
+    """Nothing if the claim holds; else how far it does not, the comparison farthest from it, and facts behind that."""
+    judged = [one for one in comparisons if one.judged and one.state != NOT_RUN]
+    found = verdict([one.state for one in judged])
+    if found == HOLDS:
+        return ""
+    if found == NOT_RUN:
+        return _why_not_run(gathered, claim)
+    if all(isnan(one.effect.half) for one in judged):
+        return "One seed gives no interval: nothing is decided."
+    open_ones = [one for one in judged if one.state != HOLDS]
+    failed = [one for one in open_ones if one.state == FAILS]
+    worst = min(failed or open_ones, key=margin)
+    parts = [
+        f"of {len(judged)} comparisons {len(judged) - len(open_ones)} hold, {len(failed)} fail, "
+        f"{len(open_ones) - len(failed)} undecided",
+        f"farthest: {worst.label} ({_shown(worst)}, {'fails' if failed else UNDECIDED})",
+        *_missed(worst),
+        *_facts(gathered, claim, worst),
+    ]
+    return _sentence("; ".join(parts))
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + "."
+
+
+def _why_not_run(gathered: Gathered, claim: str) -> str:
+    if claim == "C6" and gathered.study.preset == "paper":
+        return "Judged with the preset phone: with this one computation is negligible beside transmission."
+    if claim == "C8" and gathered.study.preset != "paper":
+        return "Judged with the preset paper, which has the printed payloads and powers."
+    return "Its runs are not there."
+
+
+def _shown(comparison: Comparison) -> str:
+    effect = comparison.effect
+    return f"{effect.mean:+.3f} ± {effect.half:.3f}"
+
+
+def _missed(comparison: Comparison) -> list[str]:
+    """Targets not reached."""
+    sides = (
+        (comparison.first, comparison.first_censored),
+        (comparison.second, comparison.second_censored),
+    )
+    return [
+        f"{scheme} misses the target in {missed} of {comparison.effect.n} seeds"
+        for scheme, missed in sides
+        if missed
+    ]
+
+
+def _facts(gathered: Gathered, claim: str, worst: Comparison) -> list[str]:
+    if claim == "C5":
+        return _share_facts(gathered, worst.task)
+    if claim in ("C6", "C7"):
+        return _drift_facts(gathered, claim, worst)
+    if claim == "C8":
+        return [f"{exp(worst.effect.mean):.2g} times the printed energy"]
+    return [_work_fact(gathered, worst)]
+
+
+def _work_fact(gathered: Gathered, worst: Comparison) -> str:
+    """How much more an aggregation of one scheme takes than one of the other."""
+    first, second = (
+        gathered.of(worst.partition, scheme, worst.task) for scheme in (worst.first, worst.second)
+    )
+    samples, energy = (_relative(first, second, what) for what in ("samples", "energy"))
+    more, less = worst.first, worst.second
+    if samples < 1:
+        samples, energy, more, less = 1 / samples, 1 / energy, less, more
+    return f"an aggregation of {more} takes {samples:.2g} times the samples and {energy:.2g} times the energy of {less}"
+
+
+def _relative(first: BySeed, second: BySeed, what: str) -> float:
+    """What an aggregation of `first` takes, over one of `second`; geometric mean over common seeds."""
+    common = first.keys() & second.keys()
+    each = [[_per_aggregation(side, seed, what) for seed in common] for side in (first, second)]
+    return float(np.exp(np.mean(np.log(each[0]) - np.log(each[1]))))
+
+
+def _per_aggregation(side: BySeed, seed: int, what: str) -> float:
+    one = side[seed]
+    whole = one.totals["samples"] if what == "samples" else float(one.energy_J[-1])
+    return whole / float(one.curve["aggregation"][-1])
+
+
+def _share_facts(gathered: Gathered, task: str) -> list[str]:
+    sweep = importance_sweep(gathered, task)
+    shares = [
+        np.mean([steps_share(one, task) for one in sweep[value].values()]) for value in TRAINED_IMPORTANCES
+    ]
+    least, most = TRAINED_IMPORTANCES
+    return [
+        f"{task} gets {shares[0]:.1%} of all SGD steps at importance {least:g} and {shares[1]:.1%} at {most:g}"
+    ]
+
+
+def _drift_facts(gathered: Gathered, claim: str, worst: Comparison) -> list[str]:
+    quantity, total, name = {
+        "C6": ("active drift", "compute_s", "computation"),
+        "C7": ("idle drift", "idle_s", "idle time"),
+    }[claim]
+    drifting = worst.measure.partition(" while ")[2].partition(" drifts")[0] or worst.task
+    sweep = drift_sweep(gathered, drifting, quantity)
+    means_s = [
+        np.mean([one.tasks[worst.task].totals[total] for one in outcomes.values()])
+        for outcomes in sweep.values()
+        if outcomes
+    ]
+    return [f"{name} of {worst.task} from {means_s[0]:.4g} s to {means_s[-1]:.4g} s in all"]

@@ -1,0 +1,133 @@
+"""Outcomes of runs, thinned to a few kilobytes and kept under the content they follow from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dmafl.errors import ShownAsIs, bad_input
+from dmafl.files import read_json, replacing
+from dmafl.randomness import FloatArray
+from dmafl.study.unit import SCHEMA, Unit
+
+CURVE = (
+    "aggregation",
+    "time_s",
+    "accuracy",
+    "loss",
+    "energy_J",
+    "uplink_J",
+    "compute_J",
+    "downlink_J",
+    "floor_J",
+)
+"""Columns of a curve. `floor_J` is computing energy had every job run at its device's lowest frequency."""
+TOTALS = (
+    "jobs",
+    "devices",
+    "steps",
+    "samples",
+    "compute_s",
+    "idle_s",
+    "staleness",
+    "uplink_J",
+    "compute_J",
+    "downlink_J",
+)
+"""What a task came to in all; staleness is the mean."""
+
+
+@dataclass(frozen=True)
+class TaskOutcome:
+    """What came of one task."""
+
+    totals: Mapping[str, float]
+    curve: Mapping[str, FloatArray]
+    """Empty where nothing was trained."""
+
+    @property
+    def energy_J(self) -> FloatArray:
+        """Energy of devices and base station so far, at every test."""
+        return self.curve["energy_J"]
+
+    @property
+    def floor_energy_J(self) -> FloatArray:
+        """The same, had every CPU run at its lowest frequency."""
+        return self.curve["energy_J"] - self.curve["compute_J"] + self.curve["floor_J"]
+
+    @property
+    def total_J(self) -> float:
+        """Energy of all jobs."""
+        return sum(self.totals[name] for name in ("uplink_J", "compute_J", "downlink_J"))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a unit."""
+
+    unit: Unit
+    tasks: Mapping[str, TaskOutcome]
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """Versions and checksums of the data that it was made with."""
+
+
+class Results:
+    """A folder of outcomes: units/KEY.json; measured/PRESET-PARTITION.json."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def has(self, key: str) -> bool:
+        """Whether the outcome of `key` is there."""
+        return self._file(key).is_file()
+
+    def read(self, key: str, unit: Unit) -> Outcome:
+        """The outcome of `unit`."""
+        path = self._file(key)
+        found = read_json(path, "outcome")
+        try:
+            if found["schema"] != SCHEMA:
+                raise bad_input(
+                    str(path), f"must have schema {SCHEMA}", found["schema"], "Delete it and run again."
+                )
+            tasks = {
+                name: TaskOutcome(
+                    {one: float(task["totals"][one]) for one in TOTALS},
+                    {one: np.asarray(task["curve"][one], dtype=np.float64) for one in task["curve"]},
+                )
+                for name, task in found["tasks"].items()
+            }
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise bad_input(
+                str(path),
+                "must be an outcome of the study",
+                ShownAsIs(repr(error)[:100]),
+                "Delete it and run again.",
+            ) from None
+        return Outcome(unit, tasks, found.get("about", {}))
+
+    def write(self, key: str, unit: Unit, tasks: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+        """Keep an outcome. `tasks` has `totals` and `curve` of each."""
+        import json
+
+        content = {"schema": SCHEMA, "key": key, "unit": unit.plain(), "about": about, "tasks": tasks}
+        with replacing(self._file(key)) as part:
+            part.write_text(
+                json.dumps(content, allow_nan=False, separators=(",", ":")) + "\n", encoding="utf-8"
+            )
+
+    def measured_file(self, preset: str, partition: str) -> Path:
+        """Where the constants of a partition are."""
+        return self.path / "measured" / f"{preset}-{partition}.json"
+
+    def _file(self, key: str) -> Path:
+        return self.path / "units" / f"{key}.json"
+
+
+def thinned(values: Any) -> list[float]:
+    """Six digits are enough for figures and intervals."""
+    return [float(f"{value:.6g}") for value in np.asarray(values, dtype=np.float64)]

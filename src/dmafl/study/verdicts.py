@@ -1,0 +1,126 @@
+"""The rule by which claims are judged, in one place.
+
+A comparison says of an effect where it ought to lie: above 0, below 0, or within a band. It *holds* if the whole
+interval of the effect lies there, *fails* if none of it does, and is *undecided* otherwise. With one seed there is no
+interval and nothing is decided. An energy to a target that was not reached is a lower bound; the interval then has no
+end on the side to which the true effect may go.
+
+A claim *holds* if all of its comparisons hold, *does not hold* if none does, and is *mixed* otherwise. Comparisons
+that were not run do not count; a claim without any is *not run*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, isnan
+
+from dmafl.statistics import Interval
+
+ABOVE = (0.0, inf)
+BELOW = (-inf, 0.0)
+HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "fails", "undecided", "not run"
+DOES_NOT_HOLD, MIXED = "does not hold", "mixed"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One effect, paired by seed, beside what the claim says of it."""
+
+    measure: str
+    """What the effect is a difference or log ratio of, with its unit."""
+    partition: str
+    task: str
+    first: str
+    second: str
+    """The effect is that of `first` against `second`."""
+    effect: Interval
+    claimed: tuple[float, float] = ABOVE
+    """Where the effect lies if the claim is right."""
+    first_censored: int = 0
+    second_censored: int = 0
+    """Seeds in which the target was not reached."""
+    judged: bool = True
+    """Whether it counts for the verdict, or is there to be seen."""
+
+    @property
+    def state(self) -> str:
+        """`holds`, `fails`, `undecided` or `not run`."""
+        if self.effect.n == 0:
+            return NOT_RUN
+        if isnan(self.effect.half):
+            return UNDECIDED
+        low = -inf if self.second_censored else self.effect.low
+        high = inf if self.first_censored else self.effect.high
+        least, most = self.claimed
+        if (least < low or least == -inf) and (high < most or most == inf):
+            return HOLDS
+        return FAILS if high < least or low > most else UNDECIDED
+
+    @property
+    def censored(self) -> int:
+        """Targets not reached, of both."""
+        return self.first_censored + self.second_censored
+
+    @property
+    def label(self) -> str:
+        """For a person."""
+        return f"{self.task}, {self.partition}: {self.first} against {self.second}, {self.measure}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the paper and what became of it."""
+
+    id: str
+    text: str
+    figure: str
+    command: str
+    comparisons: tuple[Comparison, ...]
+    why: str = ""
+    """One line, where it does not hold throughout or was not run."""
+
+    @property
+    def judged(self) -> tuple[Comparison, ...]:
+        """Comparisons that were run and count."""
+        return tuple(one for one in self.comparisons if one.judged and one.state != NOT_RUN)
+
+    @property
+    def verdict(self) -> str:
+        """`holds`, `does not hold`, `mixed` or `not run`."""
+        return verdict([one.state for one in self.judged])
+
+    @property
+    def wanted(self) -> int:
+        """Comparisons that count, run or not."""
+        return sum(one.judged for one in self.comparisons)
+
+    def count(self, state: str) -> int:
+        """How many of the judged comparisons are in `state`."""
+        return sum(one.state == state for one in self.judged)
+
+    @property
+    def seeds(self) -> str:
+        """Seeds behind the comparisons: one number, or from the fewest to the most."""
+        numbers = sorted({one.effect.n for one in self.judged}) or [0]
+        return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"
+
+    @property
+    def censored(self) -> int:
+        """Targets not reached in all comparisons."""
+        return sum(one.censored for one in self.judged)
+
+
+def verdict(states: Sequence[str]) -> str:
+    """The verdict on a claim from the states of those of its comparisons that were run."""
+    if not states:
+        return NOT_RUN
+    if all(state == HOLDS for state in states):
+        return HOLDS
+    return MIXED if HOLDS in states else DOES_NOT_HOLD
+
+
+def margin(comparison: Comparison) -> float:
+    """How far the mean lies inside of what is claimed; negative outside."""
+    least, most = comparison.claimed
+    return min(comparison.effect.mean - least, most - comparison.effect.mean)

@@ -1,0 +1,53 @@
+"""Completion: the shell is offered the names there are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from dmafl.cli import completion
+from dmafl.data.sources import SOURCES
+from dmafl.planning.solve import SOLVERS
+from dmafl.runs.trackers import TRACKERS
+from dmafl.scenario.presets import NAMES
+from dmafl.schemes.registry import BASELINES, PLANNED, PLANNING
+
+
+def complete(words: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.argv[0] = 'dmafl'; from dmafl.cli.app import main; main()"],
+        env=os.environ
+        | {
+            "_DMAFL_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split(" ")) - 1),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.split()
+
+
+def test_names_are_those_of_the_package():
+    assert completion.PRESETS == NAMES
+    assert (*PLANNING, *BASELINES, *PLANNED) == completion.SCHEMES
+    assert completion.SOLVERS == SOLVERS
+    assert set(completion.TRACKERS) == set(TRACKERS)
+    assert set(completion.DATA) == set(SOURCES)
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("dmafl run s.toml --scheme fed", ["fedasync", "fedavg-full", "fedavg-partial", "fedbuff"]),
+        ("dmafl init --preset p", ["paper", "phone"]),
+        ("dmafl plan s.toml --quality ", ["calibrated", "sharp", "printed"]),
+        ("dmafl sw", ["sweep"]),
+    ],
+)
+def test_a_shell_is_offered(words, offered):
+    assert complete(words) == offered

@@ -1,0 +1,54 @@
+"""`dmafl plan` as a user sees it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dmafl
+
+SMALL = """preset = "demo"
+[fleet]
+devices = 3
+[tasks.mnist]
+slots = 5
+samples = 60
+batch_max = 10
+steps_max = 8
+"""
+SHARP = ("--quality", "sharp", "--dissimilarity", "diagonal")
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("DMAFL_DATA_DIR", raising=False)
+    monkeypatch.setenv("DMAFL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "scenario.toml"
+    path.write_text(SMALL)
+    return path
+
+
+def test_the_iterations_of_sca_are_drawn(command, small: Path, tmp_path: Path) -> None:
+    told = command("plan", small, *SHARP, "--solver", "sca", "--trace", "trace.svg", "-o", "plan.json")
+    assert told.code == 0, told.err
+    assert "Trace: trace.svg" in told.out
+    assert dmafl.read_plan(tmp_path / "plan.json").plan.solver == "sca"
+    assert "<svg" in (tmp_path / "trace.svg").read_text()
+
+
+def test_only_sca_has_iterations_to_draw(command, small: Path, tmp_path: Path) -> None:
+    told = command("plan", small, *SHARP, "--trace", "trace.svg")
+    assert told.code == 2
+    assert "`trace` needs the solver sca; got 'auto'" in told.err
+    assert not (tmp_path / "plan.json").exists()
+
+
+def test_what_cannot_be_planned_is_named(command, small: Path, tmp_path: Path) -> None:
+    small.write_text(SMALL + "window_s = 0.1\n")
+    told = command("plan", small, *SHARP)
+    assert told.code == 2
+    assert "`tasks.mnist.window_s` must leave time for 5 aggregations (rule S4)" in told.err
+    assert "Raise window_s to" in told.err
+    assert not (tmp_path / "plan.json").exists()

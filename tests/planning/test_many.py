@@ -1,0 +1,23 @@
+"""Many choices at once against one by one."""
+
+import numpy as np
+import pytest
+
+from dmafl.planning.choice import cost_of, late_s, times_of, uplink_and_compute_J
+from dmafl.planning.many import costs_of
+from dmafl.planning.synthetic import synthetic_problem
+from planning.test_choice import random_choice
+
+
+@pytest.mark.parametrize("quality", ["calibrated", "sharp", "printed"])
+@pytest.mark.parametrize("fresh", [True, False])
+def test_many_choices_cost_what_each_costs(quality: str, fresh: bool) -> None:
+    problem = synthetic_problem(6, 2, 12, 3, quality=quality, dissimilarity="gram")
+    task = problem.tasks[1]
+    choices = [random_choice(problem, task, seed, 1 if fresh else 1 + seed % 4) for seed in range(9)]
+    found = costs_of(problem, task, choices)
+    for k, choice in enumerate(choices):
+        assert found.total[k] == pytest.approx(cost_of(problem, task, choice).total, rel=1e-9)
+        assert found.late_s[k] == pytest.approx(late_s(task, choice), rel=1e-9)
+        assert found.end_s[k] == pytest.approx(times_of(task, choice).end_s[-1], rel=1e-9)
+        np.testing.assert_allclose(found.device_J[k], uplink_and_compute_J(problem, task, choice))

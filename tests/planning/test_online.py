@@ -1,0 +1,111 @@
+"""`dma-fl-online`: a task is planned anew on the way, and what a device was told stays."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dmafl.planning.online import Online
+from dmafl.planning.problem import Knowledge, make_problem
+from dmafl.planning.revise import State, replan
+from dmafl.planning.solve import solve
+from dmafl.planning.synthetic import synthetic_knowledge, synthetic_world
+from dmafl.plans.plan import Plan
+from dmafl.schedule.jobs import Schedule
+from dmafl.schedule.rules import check_schedule
+from dmafl.server.core import Server
+from dmafl.simulation.clock import VirtualClock
+from dmafl.simulation.dry_run import _Notes, _Untrained
+from dmafl.theory.features import LabelMix
+
+SLOTS, EVERY = 12, 3
+TIME_S = 60.0
+"""Far more than these problems take: no plan is cut short, so that all are the same every time."""
+COLUMNS = ("device", "version", "steps", "batch", "frequency_Hz", "start_s")
+
+
+class Reviser:
+    """Plans anew with what is known by then, and notes it."""
+
+    def __init__(self, plan: Plan, knowledge: dict[str, Knowledge]) -> None:
+        self.plan, self.knowledge = plan, knowledge
+        self.calls: list[tuple[int, float, Schedule, Schedule]] = []
+
+    def __call__(self, task: int, jobs: Schedule, kept: int, now: float) -> Schedule:
+        state = State(now, jobs.take(jobs.slot < kept))
+        before = replace(self.plan, schedule=jobs)
+        revised = replan(before, state, self.knowledge, time_limit_s=TIME_S).schedule
+        self.calls.append((kept, now, jobs, revised))
+        return revised
+
+
+def online(plan: Plan, knowledge: dict[str, Knowledge]) -> tuple[Online, Reviser]:
+    revise = Reviser(plan, knowledge)
+    return Online(plan.world, 0, plan.schedule, EVERY, revise), revise
+
+
+def carried_out(
+    plan: Plan, policy: Online, swap_at: int | None = None, spare: Online | None = None
+) -> Schedule:
+    """The jobs that the policy completes; at event `swap_at` `spare` goes on from its state as a file would have it."""
+    model = np.zeros(1, dtype=np.float32)
+    clock = VirtualClock(plan.world, _Untrained(model))
+    notes = _Notes(clock)
+    server = Server([model], plan.world.slots.tolist(), [policy], clock, notes)
+    for number, _ in enumerate(server.run()):
+        if number == swap_at and spare is not None:
+            spare.restore(json.loads(json.dumps(policy.state())))
+            server.policies[0] = spare
+    return Schedule.from_jobs(notes.jobs)
+
+
+@pytest.fixture(scope="module")
+def known() -> tuple[Plan, dict[str, Knowledge]]:
+    """A plan, and labels that are others by the time of its first revision."""
+    world = synthetic_world(5, 1, SLOTS, 6)
+    knowledge = synthetic_knowledge(world, 6)
+    plan = solve(make_problem(world, knowledge), time_limit_s=TIME_S)
+    labels = knowledge["task_0"].labels
+    assert labels is not None
+    others = LabelMix(np.roll(labels.held, 1, axis=0), labels.asked)
+    return plan, {"task_0": replace(knowledge["task_0"], labels=others)}
+
+
+def test_a_task_is_planned_anew_and_what_was_told_stays(known: tuple[Plan, dict[str, Knowledge]]) -> None:
+    plan, knowledge = known
+    policy, revise = online(plan, knowledge)
+    done = carried_out(plan, policy)
+    assert len(revise.calls) >= 2
+    last = plan.schedule
+    changed = False
+    for kept, now, before, after in revise.calls:
+        assert kept >= EVERY
+        for name in COLUMNS:
+            np.testing.assert_array_equal(getattr(before, name), getattr(last, name), err_msg=name)
+            np.testing.assert_allclose(
+                getattr(after, name)[:kept], getattr(before, name)[:kept], err_msg=name
+            )
+        assert (after.start_s[kept:] >= now * (1 - 1e-9)).all()
+        changed |= any((getattr(after, name) != getattr(before, name)).any() for name in COLUMNS[:4])
+        last = after
+    assert changed
+    order = np.argsort(done.slot)
+    for name in COLUMNS:
+        np.testing.assert_allclose(getattr(done, name)[order], getattr(last, name), err_msg=name)
+    assert all(check.ok for check in check_schedule(plan.world, done))
+
+
+@pytest.mark.parametrize("event", [2, 9, 20])
+def test_a_resumed_task_goes_on_as_if_nothing_had_happened(
+    known: tuple[Plan, dict[str, Knowledge]], event: int
+) -> None:
+    plan, knowledge = known
+    whole, first, spare = (online(plan, knowledge)[0] for _ in range(3))
+    through = carried_out(plan, whole)
+    resumed = carried_out(plan, first, event, spare)
+    assert len(through) == SLOTS
+    assert spare.state() == whole.state()
+    assert spare.state() != first.state()
+    for name in ("slot", *COLUMNS):
+        np.testing.assert_array_equal(getattr(resumed, name), getattr(through, name), err_msg=name)

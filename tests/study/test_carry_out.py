@@ -1,0 +1,64 @@
+"""What is kept of a run follows from its files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dmafl
+from dmafl.scenario.keys import with_values
+from dmafl.study.carry_out import columns_of, computed_by
+from dmafl.study.unit import Unit
+
+SMALL = (
+    ("tasks.mnist.slots", 12),
+    ("tasks.mnist.samples", 60),
+    ("tasks.fashion_mnist.slots", 9),
+    ("tasks.fashion_mnist.samples", 60),
+)
+
+
+@pytest.mark.parametrize("scheme", ["fedasync", "fedavg-partial", "fedavg-full"])
+def test_computing_energy_by_time_is_the_ledgers(tmp_path, scheme):
+    scenario = with_values(dmafl.preset("demo"), dict(SMALL))
+    tasks = {name: task for name, task in scenario.tasks.items() if name != "street_digits"}
+    scenario = scenario.model_copy(
+        update={
+            "tasks": tasks,
+            "evaluation": scenario.evaluation.model_copy(update={"every": 1, "samples": 50}),
+        }
+    )
+    run = dmafl.run(scenario, schemes=[scheme], output=tmp_path / "run")
+    metrics, periods = columns_of(run.metrics), columns_of(run.periods)
+    for task in tasks:
+        tests, own = (
+            {name: column[table["task"] == task] for name, column in table.items()}
+            for table in (metrics, periods)
+        )
+        booked = computed_by(own, own["compute_J"], tests["time_s"])
+        np.testing.assert_allclose(booked, tests["compute_J"], rtol=1e-9)
+
+
+def test_key_follows_the_content():
+    unit = Unit("phone", "dirichlet", "dma-fl", 1, changes=(("tasks.mnist.slots", 7),))
+    base = unit.key("m")
+    assert base == Unit("phone", "x", "dma-fl", 1, changes=(("tasks.mnist.slots", 7),)).key("m")
+    others = [
+        Unit("phone", "dirichlet", "dma-fl", 2, changes=(("tasks.mnist.slots", 7),)).key("m"),
+        Unit("phone", "dirichlet", "dma-fl", 1, changes=(("tasks.mnist.slots", 8),)).key("m"),
+        Unit("phone", "dirichlet", "dma-fl-nr", 1, changes=(("tasks.mnist.slots", 7),)).key("m"),
+        Unit("phone", "dirichlet", "dma-fl", 1, "sharp", changes=(("tasks.mnist.slots", 7),)).key("m"),
+        unit.key("other"),
+        replace(unit, plan_time_s=6.0).key("m"),
+    ]
+    assert len({base, *others}) == 7
+
+
+def test_key_of_a_scheme_without_a_plan_ignores_what_only_planners_use():
+    weight = (("objective.quality_weight_calibrated", 3.0),)
+    plain, heavy = Unit("phone", "d", "fedasync", 1), Unit("phone", "d", "fedasync", 1, changes=weight)
+    assert plain.key("a") == heavy.key("b")
+    planned, other = Unit("phone", "d", "dma-fl", 1), Unit("phone", "d", "dma-fl", 1, changes=weight)
+    assert planned.key("a") != other.key("a")

@@ -1,0 +1,227 @@
+"""What is written of a study: figures, tables, page; and what a terminal shows while it goes."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from dmafl.pages.study_page import content
+from dmafl.pages.study_report import ended_short
+from dmafl.reports.study_figures import draw_figures, figures
+from dmafl.reports.study_files import write_manifest, write_outcomes, write_tables
+from dmafl.reports.study_style import STYLES
+from dmafl.reports.study_tables import ablation_table, claims_table, ratios_table
+from dmafl.reports.study_view import StudyView
+from dmafl.study.ablation import ablation
+from dmafl.study.bands import over_aggregations, over_energy
+from dmafl.study.claims import CLAIMS, judge
+from dmafl.study.targets import ratios
+from study.made import STUDY, by_scheme, gathered, of_study, task
+
+MAKE = by_scheme({"dma-fl": 0.8, "dma-fl-nr": 0.78}, {"dma-fl": 0.2}, steps=10.0)
+OF_EVERY_STUDY = {
+    "fig07-importance",
+    "fig08-shares",
+    "fig09-active-drift",
+    "fig10-idle-drift",
+    "ablation",
+}
+OF_PARTITIONS = {
+    "dirichlet": {"fig05-accuracy-dirichlet", "fig06-energy-dirichlet"},
+    "varied": {"fig11-accuracy-varied", "fig12-energy-varied"},
+    "k_labels": {"fig13-accuracy-k_labels", "fig14-energy-k_labels"},
+}
+PLAIN = ("tuning", "baselines", "planned")
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """All figures of a whole study."""
+    return dict(figures(gathered(MAKE)))
+
+
+def texts(figure):
+    return [text.get_text() for panel in figure.axes for text in panel.texts]
+
+
+def test_every_figure_of_the_paper_is_there(drawn) -> None:
+    beyond = {f"beyond-{partition}" for partition in OF_PARTITIONS}
+    assert set(drawn) == OF_EVERY_STUDY | beyond | set.union(*OF_PARTITIONS.values())
+
+
+def test_figures_are_written(tmp_path: Path) -> None:
+    one = replace(STUDY, partitions=("varied",))
+    names = draw_figures(gathered(MAKE, one, PLAIN), tmp_path)
+    assert set(names) == OF_EVERY_STUDY | OF_PARTITIONS["varied"]
+    for name in names:
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (tmp_path / f"{name}.svg").read_text(encoding="utf-8")
+    assert len(list(tmp_path.iterdir())) == 2 * len(names)
+
+
+def test_a_scheme_looks_the_same_in_every_figure_and_no_two_alike(drawn) -> None:
+    looks = {(one["color"], one["marker"]) for one in STYLES.values()}
+    assert (
+        len(looks) == len({colour for colour, _ in looks}) == len({mark for _, mark in looks}) == len(STYLES)
+    )
+    seen: dict[str, set[tuple[str, str]]] = {}
+    for name, figure in drawn.items():
+        if name in OF_EVERY_STUDY:
+            continue
+        for line in (line for panel in figure.axes for line in panel.lines if line.get_label() in STYLES):
+            seen.setdefault(line.get_label(), set()).add((line.get_color(), line.get_marker()))
+    assert seen == {scheme: {(one["color"], one["marker"])} for scheme, one in STYLES.items()}
+
+
+def test_panels_without_outcomes_say_so(drawn) -> None:
+    some = dict(figures(gathered(MAKE, replace(STUDY, partitions=("dirichlet",)), ("tuning", "baselines"))))
+    assert texts(some["fig09-active-drift"]) == ["not run"] * 3
+    assert texts(some["fig05-accuracy-dirichlet"]) == []
+    assert not any(texts(figure) for figure in drawn.values())
+
+
+def test_bands_are_intervals_over_the_reported_seeds(drawn) -> None:
+    (panel, *_) = drawn["fig05-accuracy-dirichlet"].axes
+    assert len(panel.collections) == 6, "one band a scheme of the paper"
+    band = over_aggregations(gathered(MAKE).of("dirichlet", "dma-fl", "mnist"))
+    assert band.mean[-1] == pytest.approx(1.0)  # 0.9, 1.0 and 1.1
+    assert band.high[-1] - band.mean[-1] == pytest.approx(4.302653 * 0.1 / 3**0.5, rel=1e-6)
+    only_tuning = gathered(MAKE, groups=("tuning",))
+    assert over_aggregations(only_tuning.of("dirichlet", "fedasync", "mnist")) is None
+
+
+def test_bands_over_energy_are_at_equal_energies() -> None:
+    """0.1 a joule and 0.3 a joule: at 2 J, where the first one ends, 0.2 and 0.6."""
+    band = over_energy({1: task((0.0, 0.1, 0.2), (0.0, 1.0, 2.0)), 2: task((0.0, 0.3, 0.9), (0.0, 1.0, 3.0))})
+    assert (band.x[0], band.x[-1]) == (1.0, 2.0)
+    assert band.mean[0] == pytest.approx(0.2)
+    assert band.mean[-1] == pytest.approx(0.4)
+
+
+def test_tables_are_written(tmp_path: Path) -> None:
+    found = gathered(MAKE)
+    claims = judge(found)
+    write_tables(claims, ratios(found), ablation(found), tmp_path)
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "claims.csv").read_text(encoding="utf-8"))))
+    assert len(rows) == sum(len(claim.comparisons) for claim in claims)
+    (row,) = [
+        one
+        for one in rows
+        if (one["claim"], one["task"], one["first"], one["second"]) == ("C1", "mnist", "dma-fl", "fedasync")
+        and one["measure"] == "final accuracy"
+    ]
+    assert float(row["effect"]) == pytest.approx(0.3)
+    assert (row["seeds"], row["state"], row["claimed_below"]) == ("3", "holds", "")
+    plain = json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))["claims"]
+    assert [one["verdict"] for one in plain] == [claim.verdict for claim in claims]
+    (ratio,) = [
+        one
+        for one in csv.DictReader(io.StringIO((tmp_path / "ratios.csv").read_text(encoding="utf-8")))
+        if (one["partition"], one["task"], one["scheme"]) == ("varied", "svhn", "fedasync")
+        and one["target_share"] == "1"
+    ]
+    assert float(ratio["ratio_low"]) <= float(ratio["ratio"]) <= float(ratio["ratio_high"])
+    told = (tmp_path / "claims.md").read_text(encoding="utf-8")
+    assert [line.split("**")[1] for line in told.splitlines() if line.startswith("| **")] == list(CLAIMS)
+    assert len((tmp_path / "ablation.csv").read_text(encoding="utf-8").splitlines()) == 1 + 3 * 4
+
+
+def test_curves_and_totals_are_written(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    outcomes = of_study(MAKE)
+    write_outcomes(outcomes, tmp_path)
+    table = pq.read_table(tmp_path / "curves.parquet")
+    trained = sum(outcome.unit.trained for outcome in outcomes)
+    assert table.num_rows == trained * 3 * 3, "three tasks, three tests"
+    assert set(table.column("swept").to_pylist()) == {None, "importance"}
+    totals = (tmp_path / "totals.csv").read_text(encoding="utf-8").splitlines()
+    assert len(totals) == 1 + 3 * len(outcomes)
+
+
+def test_the_manifest_counts_what_is_there(tmp_path: Path) -> None:
+    write_manifest(
+        STUDY, {"tuning": (2, 3)}, {"dmafl": ["0.1.0"]}, {"mnist": ["ab"]}, ["one"], ["ablation"], tmp_path
+    )
+    told = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))
+    assert told["units"] == {"tuning": {"there": 2, "wanted": 3}}
+    assert set(told["scenario_sha256"]) == set(STUDY.partitions)
+    assert len(set(told["scenario_sha256"].values())) == len(STUDY.partitions)
+    assert told["study"]["seeds"] == list(STUDY.seeds)
+    assert told["ended_short"] == ["one"]
+
+
+def test_runs_that_ended_short_are_named() -> None:
+    slots = {name: own.slots for name, own in next(STUDY.units("tuning")).scenario().tasks.items()}
+
+    def make(unit, name):
+        done = slots[name] - (unit.seed == 2 and name == "mnist")
+        one = task((0.0, 0.5))
+        return replace(one, curve={**one.curve, "aggregation": np.array([0.0, done])})
+
+    one = replace(STUDY, partitions=("varied",))
+    found = ended_short(of_study(make, one, ("baselines",)))
+    assert found == [
+        f"phone, varied, {scheme}, seed 2: mnist" for scheme in ("fedasync", "fedavg-full", "fedavg-partial")
+    ]
+
+
+def test_the_page_has_all_claims_and_curves_and_needs_nothing_else() -> None:
+    found = gathered(MAKE)
+    made = content(found, judge(found), ratios(found), ablation(found), {"tuning": (3, 3)})
+    text = made.page(("study.js",), ("study.css",))
+    assert all(f"<td>{claim}</td>" in text for claim in CLAIMS)
+    assert "3 of 3 runs" in text
+    assert "default-src 'none'" in unescape(text[: text.index("<style>")])
+    assert len(made.data["curves"]) == 3 * 8 * 3
+    (one,) = [
+        curve
+        for curve in made.data["curves"]
+        if (curve["partition"], curve["scheme"], curve["task"]) == (0, 0, 1)
+    ]
+    assert one["aggregation"]["x"] == [0, 1, 2]
+    assert one["aggregation"]["mean"][-1] == pytest.approx(1.0)  # 0.8 and 0.1, 0.2, 0.3 more
+
+
+def test_a_page_of_nothing_says_so() -> None:
+    found = gathered(lambda unit, name: task(), groups=("tuning",))
+    made = content(found, judge(found), [], [], {"tuning": (3, 3), "baselines": (0, 45)})
+    assert made.data["curves"] == []
+    assert "3 of 48 runs" in made.main
+
+
+def test_tables_for_the_terminal() -> None:
+    out = Console(file=io.StringIO(), width=200)
+    found = gathered(MAKE)
+    out.print(claims_table(judge(found)), ratios_table(ratios(found)), ablation_table(ablation(found)))
+    told = out.file.getvalue()
+    assert "does not hold" in told and "C10" in told
+    assert "calibrated + gram" in told and "fedavg-partial" in told
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_the_view_counts_units_and_tells_of_failures(terminal: bool) -> None:
+    out = Console(file=io.StringIO(), width=160, force_terminal=terminal)
+    first, second, *_ = STUDY.units("baselines")
+    with StudyView(out) as view:
+        watcher = view.measuring(first)
+        watcher.stage("svhn", "constants")
+        watcher.probes("svhn", 0, 2)
+        watcher.probed("svhn")
+        view.total(2)
+        for unit, state in ((first, "finished"), (second, "no [memory] left")):
+            order = SimpleNamespace(unit=unit)
+            view.watch(order, "begun")
+            view.watch(order, state)
+    told = out.file.getvalue()
+    assert ("2/2" if terminal else f"2 of 2: {second.name}: failed: no [memory] left") in told
+    if not terminal:
+        assert f"1 of 2: {first.name}: finished" in told
+        assert "svhn: constants" in told

@@ -1,0 +1,133 @@
+"""A tiny study, really run: what is there is not run again, and an interruption changes nothing."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dmafl.data.dataset import ARRAYS
+from dmafl.data.lookup import find
+from dmafl.data.npz import write
+from dmafl.pages.study_report import derive
+from dmafl.simulation import side_by_side
+from dmafl.simulation.stopping import Interrupted
+from dmafl.study.design import TASKS, Study
+from dmafl.study.reproduce import Unseen, outcomes, reproduce
+from dmafl.study.results import Results
+from dmafl.study.workers import Order
+
+SHORT = {"slots": 6, "samples": 80, "steps_min": 1, "steps_max": 4, "batch_min": 4, "batch_max": 8}
+TINY = Study(
+    preset="phone",
+    partitions=("dirichlet",),
+    seeds=(300, 301),
+    groups=("tuning", "baselines", "planned"),
+    task_changes=dict.fromkeys(TASKS, SHORT) | {"svhn": SHORT | {"dataset": "street_digits"}},
+    data_sizes={},
+    plan_time_s=0.5,
+    probes=12,
+)
+UNITS = 1 + 2 * 3 + 2 * 3
+TRAIN, TEST = 1500, 100
+
+
+class Seen(Unseen):
+    """Counts units."""
+
+    def __init__(self) -> None:
+        self.wanted = 0
+        self.states: list[str] = []
+
+    def total(self, units: int) -> None:
+        self.wanted = units
+
+    def watch(self, order: Order, state: str) -> None:
+        self.states.append(state)
+
+
+@contextmanager
+def stopped_after_one(seen: Seen) -> Iterator[None]:
+    """As if Ctrl-C were pressed when the first unit has finished."""
+
+    @contextmanager
+    def asked() -> Iterator[object]:
+        yield lambda: "finished" in seen.states
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(side_by_side, "stop_asked", asked)
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("study")
+
+
+@pytest.fixture(scope="module")
+def data(folder: Path) -> Path:
+    """Samples enough for tiny devices, tested in no time."""
+    (folder / "data").mkdir()
+    for name in ("mnist", "fashion_mnist", "street_digits"):
+        whole = find(name, folder / "data")
+        cut = {array: getattr(whole, array)[: TEST if "test" in array else TRAIN] for array in ARRAYS}
+        write(folder / "data" / f"{name}.npz", cut)
+    return folder / "data"
+
+
+@pytest.fixture(scope="module")
+def results(folder: Path, data: Path) -> Results:
+    """The study, interrupted once, and carried on."""
+    kept, first, then = Results(folder / "results"), Seen(), Seen()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DMAFL_CACHE_DIR", str(folder / "cache"))
+        with stopped_after_one(first), pytest.raises(Interrupted):
+            reproduce(TINY, kept, work=folder / "work", workers=2, data_dir=data, view=first)
+        assert first.wanted == UNITS
+        assert first.states.count("finished") == 1
+        assert reproduce(TINY, kept, work=folder / "work", workers=2, data_dir=data, view=then) == []
+    assert UNITS - 2 <= then.wanted < UNITS
+    assert then.states.count("finished") == then.wanted
+    return kept
+
+
+def test_all_is_there_and_nothing_runs_again(results: Results, folder: Path, data: Path) -> None:
+    found, missing = outcomes(TINY, results)
+    assert (len(found), missing) == (UNITS, 0)
+    again = Seen()
+    assert reproduce(TINY, results, work=folder / "work", workers=2, data_dir=data, view=again) == []
+    assert (again.wanted, again.states) == (0, [])
+
+
+def test_an_interruption_changes_nothing(results: Results, data: Path, tmp_path: Path) -> None:
+    alone = replace(TINY, seeds=(300,), groups=("baselines",))
+    other = Results(tmp_path / "results")
+    reproduce(alone, other, work=tmp_path / "work", workers=1, data_dir=data)
+    files = sorted((other.path / "units").iterdir())
+    assert len(files) == 3
+    for file in files:
+        assert file.read_bytes() == (results.path / "units" / file.name).read_bytes()
+
+
+def test_everything_is_derived(results: Results, tmp_path: Path) -> None:
+    claims = {claim.id: claim for claim in derive(TINY, results, tmp_path)}
+    assert claims["C1"].verdict != "not run"
+    assert claims["C5"].verdict == claims["C9"].verdict == "not run"
+    assert {one.effect.n for one in claims["C2"].judged} == {2}
+    told = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))
+    assert told["units"]["planned"] == {"there": 6, "wanted": 6}
+    assert set(told["versions"]) == {"dmafl", "numpy", "torch"}
+    assert set(told["data_sha256"]) == {"street_digits", "mnist", "fashion_mnist"}
+    for name in (
+        "claims.csv",
+        "claims.md",
+        "ratios.csv",
+        "ablation.csv",
+        "curves.parquet",
+        "totals.csv",
+        "study.html",
+    ):
+        assert (tmp_path / name).is_file(), name
+    assert len(list((tmp_path / "figures").glob("*.svg"))) == len(told["figures"]) == 2 + 4 + 1

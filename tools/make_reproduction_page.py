@@ -1,0 +1,112 @@
+"""Make the generated parts of docs/reproduction.md again, from the outcomes in results/.
+
+    python tools/make_reproduction_page.py [--text]
+
+Writes tables and figures of every preset that has outcomes into reproduction/PRESET, pictures for the page into
+docs/images, and what stands between the marks of the page. `--text` only rewrites the table of choices.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from dmafl.files import read_text, write_text
+from dmafl.pages.study_report import derive
+from dmafl.reports.figures import save_figure
+from dmafl.reports.study_figures import figures
+from dmafl.reports.study_markdown import markdown_table
+from dmafl.scenario.presets import preset
+from dmafl.study.design import DRIFT_UNIT, DRIFTS, IMPORTANCES, SEEDS, TUNING_SEED
+from dmafl.study.gathered import Gathered
+from dmafl.study.presets import OPEN_CHOICES, study_of
+from dmafl.study.reproduce import outcomes
+from dmafl.study.results import Results
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "reproduction.md"
+IMAGES = ROOT / "docs" / "images"
+DPI = 75
+"""Pictures of the documentation stay below 300 KB."""
+NOT_RUN = "Not run yet.\n"
+
+
+def choices() -> str:
+    """What the study chooses beside the presets, as Markdown."""
+    rows = [
+        [f"`{name}`", f"`tasks.{task}.{key}`", f"{getattr(preset(name).tasks[task], key):g}", f"{value:g}"]
+        for name, tasks in OPEN_CHOICES.items()
+        for task, own in tasks.items()
+        for key, value in own.items()
+    ]
+    study = study_of("phone")
+    units = ", ".join(f"{task} {unit:g}" for task, unit in DRIFT_UNIT.items())
+    return (
+        markdown_table(("Preset", "Key", "Preset's value", "Study's value"), rows)
+        + f"\n- Tuning seed: {TUNING_SEED}. Reported seeds: {', '.join(str(seed) for seed in SEEDS)}.\n"
+        + f"- Partitions: {', '.join(f'`{name}`' for name in study.partitions)}; sweeps and ablation in"
+        + f" `{study.main_partition}`.\n"
+        + f"- Importance of one task: {', '.join(f'{value:g}' for value in IMPORTANCES)}, the others at 1.\n"
+        + f"- Drift of one task: {', '.join(f'{value:g}' for value in DRIFTS)} times a unit [1/s]: {units}.\n"
+        + f"- Planning takes {study.plan_time_s:g} s a plan; calibration has {study.probes} probes a task.\n"
+    )
+
+
+def replaced(page: str, name: str, text: str) -> str:
+    """The page with `text` between the marks of `name`."""
+    found, count = re.subn(
+        rf"(<!-- made: {name} -->\n).*?(<!-- end -->)",
+        lambda match: f"{match[1]}\n{text}\n{match[2]}",
+        page,
+        flags=re.DOTALL,
+    )
+    if count != 1:
+        raise SystemExit(f"{PAGE.name} must have the marks of {name} once; found {count}")
+    return found
+
+
+def by_preset(texts: Mapping[str, str]) -> str:
+    """A part for each preset."""
+    parts = [f"### Preset `{name}`\n\n{text}" for name, text in texts.items()]
+    return "\n".join(parts) if parts else NOT_RUN
+
+
+def pictures(name: str, gathered: Gathered) -> str:
+    """Draw the pictures of a preset, and show them."""
+    shown = []
+    for title, figure in figures(gathered):
+        target = IMAGES / f"study-{name}-{title}.png"
+        save_figure(figure, target, DPI)
+        shown.append(f"![{title.replace('-', ' ')}, preset {name}](images/{target.name})\n")
+    return "\n".join(shown)
+
+
+def main() -> None:
+    """Rewrite the page."""
+    asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    asked.add_argument("--text", action="store_true", help="only the table of choices")
+    page = replaced(read_text(PAGE, "page"), "choices", choices())
+    if not asked.parse_args().text:
+        results = Results(ROOT / "results")
+        tables: dict[str, dict[str, str]] = {part: {} for part in ("claims", "ratios", "ablation", "figures")}
+        for old in IMAGES.glob("study-*.png"):
+            old.unlink()
+        for name in OPEN_CHOICES:
+            study = study_of(name)
+            found, _ = outcomes(study, results)
+            if not found:
+                continue
+            folder = ROOT / "reproduction" / name
+            derive(study, results, folder, page=False)
+            for part in ("claims", "ratios", "ablation"):
+                tables[part][name] = read_text(folder / f"{part}.md", "table")
+            tables["figures"][name] = pictures(name, Gathered(study, found))
+        for part, texts in tables.items():
+            page = replaced(page, part, by_preset(texts))
+    write_text(PAGE, page)
+
+
+if __name__ == "__main__":
+    main()
