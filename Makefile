@@ -31,8 +31,10 @@ demo: $(VENV)/.runtime
 	$(BIN)/dmafl verify $(OUT)/plan.json
 	$(BIN)/dmafl run $(OUT)/scenario.toml --scheme dma-fl --scheme baselines --plan-time 10 --output $(OUT)/run
 	$(BIN)/dmafl verify $(OUT)/run
+	$(BIN)/dmafl report $(OUT)/run --output $(OUT)/report.html
 	@echo "Accuracy against aggregations, time and energy: $(OUT)/run/accuracy.png"
 	@echo "Prediction beside the loss reached:             $(OUT)/run/quality.png"
+	@echo "Everything on one page, for a browser:          $(OUT)/report.html"
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest

@@ -119,6 +119,17 @@ def test_a_page_with_too_many_jobs_says_what_is_not_in_it(tmp_path):
     assert len(page) / 1e6 < MAX_MB
 
 
+def test_a_unit_with_too_many_jobs_is_cut_and_says_so(tmp_path):
+    run = write_run(tmp_path / "run", ("fedavg-full", "fedbuff"), tasks=("mnist",), jobs=MAX_JOBS + 10)
+    page = page_of(tmp_path, run)
+    packed = data_of(page)["jobs"]
+    assert len(json.loads(gzip.decompress(base64.b64decode(packed[0])))["start_s"]) == MAX_JOBS
+    assert packed[1] is None
+    text = text_of(page)
+    assert "not in it: fedbuff, seed 0. Of fedavg-full, seed 0 only the first 50,000 jobs are in it." in text
+    assert len(page) / 1e6 < MAX_MB
+
+
 def test_energies_add_up_to_those_of_the_periods(one_seed, tmp_path):
     data = data_of(page_of(tmp_path, one_seed))
     periods = dmafl.Run(one_seed).periods.to_pylist()

@@ -182,7 +182,7 @@ def test_why_counts_targets_that_were_missed():
 
 def test_one_seed_decides_nothing():
     found = claim("C2", joules(dma_fl=0.2), replace(STUDY, seeds=(1,)))
-    assert found.verdict == "does not hold"
+    assert found.verdict == "undecided"
     assert "One seed" in found.why
 
 

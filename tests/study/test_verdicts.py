@@ -64,7 +64,7 @@ def test_an_energy_that_was_not_seen_to_its_end_cannot_decide(mean, first, secon
         (["holds", "undecided"], "mixed"),
         (["holds", "fails"], "mixed"),
         (["undecided", "fails"], "does not hold"),
-        (["undecided"], "does not hold"),
+        (["undecided"], "undecided"),
     ],
 )
 def test_verdict_on_a_claim(states, found):

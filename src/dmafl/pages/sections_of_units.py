@@ -13,11 +13,13 @@ from dmafl.pages.sections_of_schemes import ENERGY_NAMES, of_tasks
 
 def timeline_section(gathered: Gathered, data: dict[str, Any]) -> Html:
     """Who did what when, on a canvas."""
-    left_out = [
-        f"{gathered.schemes[unit.scheme]}, seed {unit.seed}"
-        for unit, jobs in zip(gathered.units, data["jobs"], strict=True)
-        if jobs is None
-    ]
+    left_out, cut = [], []
+    for unit, jobs in zip(gathered.units, data["jobs"], strict=True):
+        name = f"{gathered.schemes[unit.scheme]}, seed {unit.seed}"
+        if jobs is None:
+            left_out.append(name)
+        elif len(gathered.jobs(unit)["start_s"]) > MAX_JOBS:
+            cut.append(name)
     rows = [
         [
             gathered.schemes[unit.scheme],
@@ -65,7 +67,8 @@ def timeline_section(gathered: Gathered, data: dict[str, Any]) -> Html:
             ),
             "A row a device, in it a lane a task. Drag to move, Ctrl and wheel or a double click to zoom, "
             "point at a job for its details. Waiting is drawn before the computation."
-            + (f" A page holds {MAX_JOBS:,} jobs; not in it: {'; '.join(left_out)}." if left_out else ""),
+            + (f" A page holds {MAX_JOBS:,} jobs; not in it: {'; '.join(left_out)}." if left_out else "")
+            + (f" Of {cut[0]} only the first {MAX_JOBS:,} jobs are in it." if cut else ""),
             table(
                 "Time spent in each phase, all devices together [s]",
                 ["scheme", "seed", "task", "jobs taken", "idle", "download", "compute", "upload", "wait"],

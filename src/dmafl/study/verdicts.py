@@ -5,8 +5,8 @@ interval of the effect lies there, *fails* if none of it does, and is *undecided
 interval and nothing is decided. An energy to a target that was not reached is a lower bound; the interval then has no
 end on the side to which the true effect may go.
 
-A claim *holds* if all of its comparisons hold, *does not hold* if none does, and is *mixed* otherwise. Comparisons
-that were not run do not count; a claim without any is *not run*.
+A claim *holds* if all of its comparisons hold, *does not hold* if some fail and none holds, is *undecided* if nothing
+is decided, and *mixed* otherwise. Comparisons that were not run do not count; a claim without any is *not run*.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """`holds`, `does not hold`, `mixed` or `not run`."""
+        """`holds`, `does not hold`, `mixed`, `undecided` or `not run`."""
         return verdict([one.state for one in self.judged])
 
     @property
@@ -117,7 +117,9 @@ def verdict(states: Sequence[str]) -> str:
         return NOT_RUN
     if all(state == HOLDS for state in states):
         return HOLDS
-    return MIXED if HOLDS in states else DOES_NOT_HOLD
+    if HOLDS in states:
+        return MIXED
+    return DOES_NOT_HOLD if FAILS in states else UNDECIDED
 
 
 def margin(comparison: Comparison) -> float:
