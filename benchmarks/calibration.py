@@ -163,7 +163,9 @@ def runs_of(name: str, study: Study, seed: int, data_dir: Path | None) -> Runs:
 
 def no_constants(labels: LabelMix) -> Constants:
     """Constants of which only Gamma means anything."""
-    values: dict[str, Any] = dict.fromkeys((one.name for one in fields(Constants) if one.name != "factors"), 1.0)
+    values: dict[str, Any] = dict.fromkeys(
+        (one.name for one in fields(Constants) if one.name != "factors"), 1.0
+    )
     values |= dict.fromkeys(PER_DEVICE, np.zeros(len(labels.held)))
     return Constants(**(values | {"gram": gram_of_labels(labels.held)}))
 
