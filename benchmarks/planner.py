@@ -160,7 +160,7 @@ def sizes(seeds: int, quick: bool) -> list[Row]:
         (10, 3, 100, 10.0),
         (100, 3, 300, 20.0),
         (1000, 3, 1000, 90.0),
-        (10000, 3, 1000, 300.0),
+        (10000, 3, 1000, 120.0),
     ]
     rows = []
     for *size, limit_s in [(10, 2, 10, 3.0)] if quick else cases:

@@ -10,6 +10,7 @@ import pytest
 import dmafl
 from dmafl.scenario.keys import with_values
 from dmafl.study.carry_out import columns_of, computed_by
+from dmafl.study.results import Results
 from dmafl.study.unit import Unit
 
 SMALL = (
@@ -62,3 +63,15 @@ def test_key_of_a_scheme_without_a_plan_ignores_what_only_planners_use():
     assert plain.key("a") == heavy.key("b")
     planned, other = Unit("phone", "d", "dma-fl", 1), Unit("phone", "d", "dma-fl", 1, changes=weight)
     assert planned.key("a") != other.key("a")
+
+
+def test_constants_are_taken_over_where_there_are_none(tmp_path):
+    there, here = Results(tmp_path / "there"), Results(tmp_path / "here")
+    for folder, partition, text in ((there, "a", "A"), (there, "b", "B"), (here, "b", "own")):
+        path = folder.measured_file("phone", partition)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    here.take_constants(there)
+    assert here.measured_file("phone", "a").read_text() == "A"
+    assert here.measured_file("phone", "b").read_text() == "own"
+    here.take_constants(Results(tmp_path / "nowhere"))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from dmafl.study.results import Results
 
 INTERRUPTED = 130
+COMMITTED = Path("results")
+"""Outcomes and constants that come with a clone."""
 
 
 def reproduce(
@@ -62,7 +64,9 @@ def reproduce(
         study = replace(study, seeds=tuple(parse_seeds(seeds)))
     study = _only(study, only)
     out = console()
-    kept = Results(results if results is not None else output / "results" if quick else Path("results"))
+    kept = Results(results if results is not None else output / "results" if quick else COMMITTED)
+    if quick and results is None:
+        kept.take_constants(Results(COMMITTED))
     if not cached:
         try:
             with StudyView(out) as view:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dmafl.errors import ShownAsIs, bad_input
-from dmafl.files import read_json, replacing
+from dmafl.files import read_json, replacing, write_bytes
 from dmafl.randomness import FloatArray
 from dmafl.study.unit import SCHEMA, Unit
 
@@ -112,8 +113,6 @@ class Results:
 
     def write(self, key: str, unit: Unit, tasks: Mapping[str, Any], about: Mapping[str, Any]) -> None:
         """Keep an outcome. `tasks` has `totals` and `curve` of each."""
-        import json
-
         content = {"schema": SCHEMA, "key": key, "unit": unit.plain(), "about": about, "tasks": tasks}
         with replacing(self._file(key)) as part:
             part.write_text(
@@ -123,6 +122,13 @@ class Results:
     def measured_file(self, preset: str, partition: str) -> Path:
         """Where the constants of a partition are."""
         return self.path / "measured" / f"{preset}-{partition}.json"
+
+    def take_constants(self, other: Results) -> None:
+        """Take measured constants over from another folder, where there are none yet."""
+        for path in sorted((other.path / "measured").glob("*.json")):
+            own = self.path / "measured" / path.name
+            if not own.exists():
+                write_bytes(own, path.read_bytes())
 
     def _file(self, key: str) -> Path:
         return self.path / "units" / f"{key}.json"
