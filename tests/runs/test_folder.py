@@ -259,7 +259,9 @@ def test_the_plan_is_kept_with_the_run(tmp_path: Path) -> None:
     assert [row["device"] for row in rows] == plan.schedule.device.tolist()
 
 
-def test_a_task_that_its_window_stops_is_tested_where_it_stands(tmp_path):
+def test_a_task_that_its_window_stops_is_tested_where_it_stands(tmp_path, monkeypatch):
+    monkeypatch.delenv("DMAFL_DATA_DIR", raising=False)  # the embedded sample has 1,500 test images
+    monkeypatch.setenv("DMAFL_CACHE_DIR", str(tmp_path / "no-cache"))
     scenario = dmafl.preset("demo")
     mnist = scenario.tasks["mnist"].model_copy(update={"slots": 40, "samples": 60, "window_s": constant(1.0)})
     scenario = scenario.model_copy(update={"tasks": {"mnist": mnist}})
