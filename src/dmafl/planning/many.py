@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmafl.physics.computation import compute_s
-from dmafl.planning.choice import Choice, Times, cost_of, since_last
+from dmafl.planning.choice import Choice, Times, jobs_from, since_last, times_of
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.quality import Calibrated, Printed, Sharp
 from dmafl.randomness import FloatArray
@@ -48,7 +48,27 @@ def how_many(task: TaskProblem) -> int:
 
 
 def costs_of(problem: Problem, task: TaskProblem, choices: Sequence[Choice]) -> ManyCosts:
-    """Cost and lateness of every choice, as `cost_of` and `late_s` have them one by one."""
+    """Cost and lateness of every choice, as `cost_of` and `late_s` have them one by one; infinite without a link."""
+    linked = [k for k, one in enumerate(choices) if _linked(task, one)]
+    n = len(choices)
+    if len(linked) == n:
+        return _costs(problem, task, choices)
+    found = ManyCosts(np.full(n, np.inf), np.full(n, np.inf), np.full(n, np.inf), np.zeros((n, task.slots)))
+    if linked:
+        own = _costs(problem, task, [choices[k] for k in linked])
+        for name in ManyCosts.__dataclass_fields__:
+            getattr(found, name)[linked] = getattr(own, name)
+    return found
+
+
+def _linked(task: TaskProblem, choice: Choice) -> bool:
+    """Whether all transfers end."""
+    i = choice.device
+    seconds = task.upload_s[i, np.arange(task.slots)] + task.download_s[i, choice.version]
+    return bool(np.isfinite(seconds).all())
+
+
+def _costs(problem: Problem, task: TaskProblem, choices: Sequence[Choice]) -> ManyCosts:
     device, version = (np.stack([getattr(one, name) for one in choices]) for name in ("device", "version"))
     steps, batch, frequency = (
         np.stack([getattr(one, name) for one in choices]) for name in ("steps", "batch", "frequency_Hz")
@@ -145,7 +165,8 @@ def _values(
     """The quality of every choice, (n,)."""
     quality, n = task.quality, len(choices)
     if isinstance(quality, Printed):
-        return np.asarray([cost_of(problem, task, one).quality for one in choices]) / task.weight
+        alone = (jobs_from(problem, task, one, times_of(task, one)) for one in choices)
+        return np.asarray([quality.value(own) for own in alone])
     assert isinstance(quality, Calibrated | Sharp)
     c = quality.constants
     extra = (c.drift_active - c.drift_idle)[jobs.device] * jobs.compute_s
