@@ -50,7 +50,7 @@ def test_the_slots_of_the_label_bias_are_those_tested() -> None:
 
 def test_random_schedules_can_be_carried_out_and_differ(laboratory: Laboratory) -> None:
     task = laboratory.tasks[0].settings
-    drawn = [random_of(laboratory, number) for number in range(40)]
+    drawn = [random_of(laboratory, number) for number in range(80)]
     for jobs in drawn:
         assert (jobs.staleness >= 0).all()
         assert (jobs.staleness <= task.max_staleness).all()
@@ -61,7 +61,7 @@ def test_random_schedules_can_be_carried_out_and_differ(laboratory: Laboratory) 
             own = np.flatnonzero(jobs.device == i)
             assert (jobs.version[own[1:]] > own[:-1]).all()
     assert {len(set(jobs.device)) for jobs in drawn} == set(range(1, DEVICES + 1))
-    assert len({float(jobs.mix[0]) for jobs in drawn}) == 40
+    assert len({float(jobs.mix[0]) for jobs in drawn[::2]}) == 40
     np.testing.assert_array_equal(drawn[3].device, random_of(laboratory, 3).device)
 
 
@@ -131,15 +131,42 @@ def test_probes_cover_the_ranges_of_the_task(growing: bool) -> None:
     assert min(one.mix.max() for one in drawn) < MIXING[0]
 
 
-def test_narrow_ranges_leave_probes_as_they_are() -> None:
+def test_narrow_ranges_leave_probes_of_any_kind_as_they_are() -> None:
     narrow = {"steps_min": 5, "steps_max": 10, "batch_min": 16, "batch_max": 20}
-    for number in range(5):
+    for number in range(0, 10, 2):
         usual, other = (
             random_jobs(embedded(**own).tasks[0].settings, DEVICES, SLOTS, seed=7, number=number)
             for own in ({}, narrow)
         )
         for name in ("device", "version", "steps", "batch", "mix"):
             np.testing.assert_array_equal(getattr(usual, name), getattr(other, name))
+
+
+def test_every_other_probe_is_orderly() -> None:
+    """As plans are: in turn, with one amount of work and one staleness, within what the task allows."""
+    own = {
+        "steps_min": 5,
+        "steps_max": 10,
+        "batch_min": 16,
+        "batch_max": 20,
+        "max_staleness": 2,
+        "mixing": 0.4,
+    }
+    task = embedded(**own).tasks[0].settings
+    stale = set()
+    for number in range(1, 60, 2):
+        jobs = random_jobs(task, DEVICES, SLOTS, seed=7, number=number)
+        members = len(set(jobs.device))
+        assert members >= DEVICES / 2
+        np.testing.assert_array_equal(jobs.device[members:], jobs.device[:-members])
+        assert len(set(jobs.steps)) == len(set(jobs.batch)) == 1
+        assert 5 <= jobs.steps[0] <= 10
+        assert 16 <= jobs.batch[0] <= 20
+        assert jobs.mix.max() == pytest.approx(0.4)
+        settled = jobs.staleness[members:]
+        assert settled.min() == settled.max() <= 2
+        stale.add(int(settled[0]))
+    assert stale == {0, 1, 2}
 
 
 def test_how_long_probes_are() -> None:

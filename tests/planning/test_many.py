@@ -12,7 +12,7 @@ from planning.test_choice import random_choice
 @pytest.mark.parametrize("quality", ["calibrated", "sharp", "printed"])
 @pytest.mark.parametrize("fresh", [True, False])
 def test_many_choices_cost_what_each_costs(quality: str, fresh: bool) -> None:
-    problem = synthetic_problem(6, 2, 12, 3, quality=quality, dissimilarity="gram")
+    problem = synthetic_problem(6, 2, 12, 3, quality=quality, dissimilarity="gram", exchange=0.5)
     task = problem.tasks[1]
     choices = [random_choice(problem, task, seed, 1 if fresh else 1 + seed % 4) for seed in range(9)]
     found = costs_of(problem, task, choices)

@@ -30,7 +30,7 @@ WITHIN_BRUTE_FORCE = 0.05
 def problem_of(model, devices=3, tasks=1, slots=4, seed=0, **settings):
     quality, dissimilarity = model
     return synthetic_problem(
-        devices, tasks, slots, seed, quality=quality, dissimilarity=dissimilarity, **settings
+        devices, tasks, slots, seed, quality=quality, dissimilarity=dissimilarity, exchange=0.5, **settings
     )
 
 

@@ -34,7 +34,16 @@ from dmafl.theory.features import (
 from dmafl.theory.jobs import TaskJobs
 from theory.small import draw_case
 
-TRUE = Prediction(constant=0.2, training=1.3, gram_bias=0.7, label_bias=1.5, noise=0.4, drift=0.0, window=0.0)
+TRUE = Prediction(
+    constant=0.2,
+    training=1.3,
+    exchange=0.8,
+    gram_bias=0.7,
+    label_bias=1.5,
+    noise=0.4,
+    drift=0.0,
+    window=0.0,
+)
 SOLVED = 1e-6
 """Relative error of least squares on exact data."""
 FLOW = 0.1
@@ -44,6 +53,7 @@ FLOW = 0.1
 def draw_features(rng: np.random.Generator, *, drifting: bool = False) -> Features:
     return Features(
         training=float(np.exp(rng.uniform(0, 5))),
+        exchange=float(np.exp(rng.uniform(0, 4))),
         gram_bias=float(rng.uniform(0, 0.2)),
         label_bias=float(rng.exponential(0.2)),
         noise=float(rng.uniform(0.01, 0.12)),
@@ -57,6 +67,7 @@ def loss(one: Features, weights: Prediction = TRUE) -> float:
     return (
         weights.constant
         + weights.training * one.training ** (-1 / 3)
+        + weights.exchange * one.exchange ** (-1 / 3)
         + weights.gram_bias * one.gram_bias
         + weights.label_bias * one.label_bias
         + weights.noise * one.noise
@@ -129,6 +140,7 @@ def test_more_training_is_better_and_more_bias_is_worse(calibration: Calibration
     one = draw_features(generator(3, "test.calibrated"))
     at_first = predict(one, calibration).value
     assert predict(replace(one, training=2 * one.training), calibration).value < at_first
+    assert predict(replace(one, exchange=2 * one.exchange), calibration).value < at_first
     for name in ("gram_bias", "label_bias", "drift"):
         assert predict(replace(one, **{name: getattr(one, name) + 0.1}), calibration).value > at_first
 

@@ -73,6 +73,7 @@ def test_features_follow_their_definitions(seed: int) -> None:
     training = sum(jobs.mix[k] * jobs.rate[k] * jobs.steps[k] / (1 + jobs.staleness[k]) ** 0.5 for k in n)
     share = jobs.mix * jobs.steps / sum(jobs.mix * jobs.steps)
     assert close(found.training, training)
+    assert close(found.exchange, sum(jobs.mix[k] / (1 + jobs.staleness[k]) ** 0.5 for k in n))
     assert close(found.noise, sum(share[k] * (1 / jobs.batch[k] - 1 / jobs.samples[k]) for k in n), 1e-10)
     assert close(found.gram_bias, float(np.mean(direct(jobs, c.gram, 0.9))), 1e-9)
     assert found.drift == drift_of_all(jobs, c)

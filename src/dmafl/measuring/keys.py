@@ -9,7 +9,7 @@ from typing import Any
 from dmafl.data import Dataset
 from dmafl.data.dataset import ARRAYS, content_sha256
 from dmafl.files import canonical_json, sha256_of
-from dmafl.measuring.random_jobs import probe_plan
+from dmafl.measuring.random_jobs import DESIGN, probe_plan
 from dmafl.scenario.model import Scenario, Task
 from dmafl.version import __version__
 from dmafl.world.devices import draw_devices
@@ -59,6 +59,7 @@ def task_keys(scenario: Scenario, data: Sequence[Dataset], own: Mapping[str, str
                 *common,
                 _settings(task, NEITHER, RATES),
                 asdict(probe_plan(task)),
+                DESIGN,
                 scenario.evaluation.samples,
             ),
         )

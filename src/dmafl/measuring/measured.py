@@ -20,7 +20,7 @@ from dmafl.theory.constants import PER_DEVICE, Constants
 from dmafl.theory.features import LabelMix
 from dmafl.version import __version__
 
-SCHEMA = 2
+SCHEMA = 3
 SET_BY_SCENARIO = ("gradient_bound", "regularised_gradient_bound", "weak_convexity")
 """Constants that the scenario's section `theory` may set; the measured value is kept beside them."""
 CONSTANTS = tuple(field.name for field in fields(Constants) if field.name != "factors")

@@ -18,7 +18,7 @@ from dmafl.planning.quality import Calibrated, Printed, Sharp
 from dmafl.randomness import FloatArray
 from dmafl.theory.calibrated import TRAINING_POWER
 from dmafl.theory.drift import drift_while_under_way
-from dmafl.theory.features import amount, class_scores, loss_by_bias, training_of_jobs
+from dmafl.theory.features import amount, class_scores, exchange_of_jobs, loss_by_bias, training_of_jobs
 from dmafl.theory.gram_bias import gram_bias_of_slots
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.sharp import terms_of_jobs
@@ -187,7 +187,8 @@ def _calibrated(quality: Calibrated, jobs: TaskJobs, drift: FloatArray) -> Float
     device, work = jobs.device.reshape(n, -1), table(jobs.mix * jobs.steps)
     noise = (work * table(1 / jobs.batch - 1 / jobs.samples)).sum(axis=1) / work.sum(axis=1)
     value = weight.constant + weight.noise * noise + weight.drift * drift
-    value += weight.training * table(training_of_jobs(jobs)).sum(axis=1) ** TRAINING_POWER
+    for one, each in ((weight.training, training_of_jobs), (weight.exchange, exchange_of_jobs)):
+        value += one * table(each(jobs)).sum(axis=1) ** TRAINING_POWER
     if weight.gram_bias > 0:
         value += weight.gram_bias * gram_bias_of_slots(device, table(amount(jobs)), quality.gram).mean(axis=1)
     if quality.labels is not None and weight.label_bias > 0:

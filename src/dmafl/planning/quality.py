@@ -12,7 +12,7 @@ from dmafl.planning.label_path import LabelPath
 from dmafl.randomness import FloatArray
 from dmafl.theory.calibrated import TRAINING_POWER, Calibration, predict
 from dmafl.theory.constants import Constants
-from dmafl.theory.features import LabelMix, amount, features
+from dmafl.theory.features import LabelMix, amount, exchange_of_jobs, features
 from dmafl.theory.gram_bias import Factors, gram_bias_and_gradient, gram_bias_of_replacements
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.printed import printed
@@ -97,11 +97,13 @@ class Calibrated:
         """See `Quality`."""
         weight = self.calibration.weights
         work = jobs.mix * jobs.steps
-        share = jobs.mix * jobs.rate / np.sqrt(1.0 + jobs.staleness)
+        exchanged = exchange_of_jobs(jobs)
+        share = exchanged * jobs.rate
         N = float(share @ jobs.steps)
         sampling = 1 / jobs.batch - 1 / jobs.samples
         noise = float(work @ sampling) / work.sum()
         value = weight.training * N**TRAINING_POWER + weight.noise * noise
+        value += weight.exchange * float(exchanged.sum()) ** TRAINING_POWER
         steps = weight.training * TRAINING_POWER * N ** (TRAINING_POWER - 1.0) * share
         steps = steps + weight.noise * jobs.mix * (sampling - noise) / work.sum()
         if weight.gram_bias > 0:

@@ -77,12 +77,17 @@ class SharedCalibrated:
         """See `SharedQuality`."""
         weight, f = self.quality.calibration.weights, self.frame
         S = at.x.shape[2]
-        fresh = f.mix * f.rate / np.sqrt(1.0 + np.arange(S))
+        exchanged = f.mix / np.sqrt(1.0 + np.arange(S))
+        fresh = f.rate * exchanged
         share = np.einsum("gis,gs->g", at.x, fresh)
         N = float(share @ at.steps)
         value = weight.constant + weight.training * N**TRAINING_POWER
         of_N = weight.training * TRAINING_POWER * N ** (TRAINING_POWER - 1.0)
         x = of_N * (at.steps[:, None] * fresh)[:, None, :] * np.ones_like(at.x)
+        if weight.exchange > 0:
+            V = float(share.sum()) / f.rate
+            value += weight.exchange * V**TRAINING_POWER
+            x += weight.exchange * TRAINING_POWER * V ** (TRAINING_POWER - 1.0) * exchanged[:, None, :]
         steps = of_N * share
         batch = np.zeros_like(steps)
 

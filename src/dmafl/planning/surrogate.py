@@ -20,7 +20,7 @@ from dmafl.planning.stacked import pulled_to_lengths
 from dmafl.randomness import FloatArray
 from dmafl.theory.calibrated import TRAINING_POWER
 from dmafl.theory.constants import Constants
-from dmafl.theory.features import amount
+from dmafl.theory.features import amount, exchange_of_jobs
 from dmafl.theory.gram_bias import gram_bias_gradient
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.movement import movement, movement_adjoint
@@ -119,7 +119,7 @@ def _calibrated(
 ) -> Surrogate:
     weight = task.weight
     th, e, c = quality.calibration.weights, jobs.steps, quality.constants
-    share = jobs.mix * jobs.rate / np.sqrt(1.0 + jobs.staleness)
+    share = exchange_of_jobs(jobs) * jobs.rate
     a, one = jobs.mix, weight * th.noise
     S = float(a @ e)
     A_e = a * (2.0 / jobs.batch - 1.0 / jobs.samples)

@@ -62,10 +62,10 @@ def synthetic_world(devices: int, tasks: int, slots: int, seed: int, **task_sett
     )
 
 
-def synthetic_knowledge(world: World, seed: int) -> dict[str, Knowledge]:
-    """Constants and a calibration for every task of `world`."""
+def synthetic_knowledge(world: World, seed: int, exchange: float = 0.0) -> dict[str, Knowledge]:
+    """Constants and a calibration for every task of `world`; `exchange` is the weight of that term."""
     return {
-        name: _knowledge(world.device_count, task.slots, seed, number)
+        name: _knowledge(world.device_count, task.slots, seed, number, exchange)
         for number, (name, task) in enumerate(world.scenario.tasks.items())
     }
 
@@ -78,14 +78,16 @@ def synthetic_problem(
     *,
     quality: str = "calibrated",
     dissimilarity: str = "gram",
+    exchange: float = 0.0,
     **task_settings: Any,
 ) -> Problem:
     """A problem of this size; `task_settings` replace settings of all tasks."""
     world = synthetic_world(devices, tasks, slots, seed, **task_settings)
-    return make_problem(world, synthetic_knowledge(world, seed), quality=quality, dissimilarity=dissimilarity)
+    knowledge = synthetic_knowledge(world, seed, exchange)
+    return make_problem(world, knowledge, quality=quality, dissimilarity=dissimilarity)
 
 
-def _knowledge(devices: int, slots: int, seed: int, number: int) -> Knowledge:
+def _knowledge(devices: int, slots: int, seed: int, number: int, exchange: float) -> Knowledge:
     rng = generator(seed, "synthetic.knowledge", number)
     held = rng.dirichlet(np.full(LABELS, 0.5), devices)
     away = held - held.mean(axis=0)
@@ -114,12 +116,15 @@ def _knowledge(devices: int, slots: int, seed: int, number: int) -> Knowledge:
     weights = Prediction(
         constant=0.2,
         training=float(rng.uniform(0.3, 0.8)),
+        exchange=exchange,
         gram_bias=float(rng.uniform(0.5, 2.0)),
         label_bias=float(rng.uniform(0.2, 0.6)),
         noise=float(rng.uniform(0.5, 2.0)),
         drift=1.0 / slots,
         window=0.0,
     )
-    span = Features(training=1.0, gram_bias=0.0, label_bias=0.0, noise=0.0, drift=0.0, window=0.0)
+    span = Features(
+        training=1.0, exchange=1.0, gram_bias=0.0, label_bias=0.0, noise=0.0, drift=0.0, window=0.0
+    )
     calibration = Calibration(weights, span, span, 48, 0.9, 0.1, 40.0)
     return Knowledge(constants, constants, LabelMix(held, np.ones(LABELS)), calibration)

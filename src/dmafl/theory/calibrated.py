@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 from dmafl.errors import ShownAsIs, bad_input
 from dmafl.randomness import FloatArray
 from dmafl.theory.constants import Constants
-from dmafl.theory.features import RESPONSE, Features, LabelMix, features, training
+from dmafl.theory.features import RESPONSE, Features, LabelMix, exchange, features, training
 from dmafl.theory.jobs import TaskJobs
 
 TRUSTED = 0.6
@@ -22,7 +22,7 @@ TRUSTED = 0.6
 FEWEST_PROBES = 12
 """Twice the weights that probes without drift can tell."""
 TRAINING_POWER = -1.0 / 3.0
-"""Loss falls like N^(-1/3)."""
+"""Loss falls like N^(-1/3), and like V^(-1/3)."""
 EMPHASIS = 2.0
 """Residuals are divided by loss^EMPHASIS: ranks are decided among good schedules, and those a planner compares."""
 FOLDS = 8
@@ -42,6 +42,7 @@ class Prediction:
 
     constant: float
     training: float
+    exchange: float
     gram_bias: float
     label_bias: float
     noise: float
@@ -63,7 +64,7 @@ class Calibration:
     """Weights of the prediction of one task, and how far they can be trusted."""
 
     weights: Prediction
-    """Weight of each term: of 1, N^(-1/3), and every other feature as it is; all >= 0."""
+    """Weight of each term: of 1, N^(-1/3), V^(-1/3), and every other feature as it is; all >= 0."""
     low: Features
     high: Features
     """Smallest and largest value of every feature in the probes."""
@@ -135,6 +136,11 @@ class Course:
         """N of the whole run."""
         return training(self.jobs)
 
+    @property
+    def exchanged(self) -> float:
+        """V of the whole run."""
+        return exchange(self.jobs)
+
 
 def calibrate(
     probed: Sequence[TaskJobs],
@@ -147,8 +153,8 @@ def calibrate(
 ) -> Calibration:
     """The fit to probes of one task, with the response of class scores that ranks them best in cross-validation.
 
-    Probes that begin after a `course` go on with its N, and its own losses count too: they alone tell what training
-    is worth to a model that has not learnt anything yet.
+    Probes that begin after a `course` go on with its N and V, and its own losses count too: they alone tell what
+    training is worth to a model that has not learnt anything yet.
     """
     fits = []
     for response in RESPONSES if labels is not None else (RESPONSE,):
@@ -171,7 +177,9 @@ def calibrate(
 
 def trained_before(seen: Features, course: Course | None) -> Features:
     """The features of a schedule that begins after `course`."""
-    return seen if course is None else replace(seen, training=seen.training + course.trained)
+    if course is None:
+        return seen
+    return replace(seen, training=seen.training + course.trained, exchange=seen.exchange + course.exchanged)
 
 
 def fit(
@@ -261,7 +269,8 @@ def rank_correlation(a: ArrayLike, b: ArrayLike) -> float:
 def _terms(seen: Features) -> dict[str, float]:
     """What the weights multiply, by name."""
     values = _plain(seen)
-    return {"constant": 1.0} | values | {"training": values["training"] ** TRAINING_POWER}
+    falling = {name: values[name] ** TRAINING_POWER for name in ("training", "exchange")}
+    return {"constant": 1.0} | values | falling
 
 
 def _weights(terms: FloatArray, reached: FloatArray) -> FloatArray:

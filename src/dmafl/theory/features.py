@@ -59,6 +59,8 @@ class Features:
 
     training: float
     """N = sum_k alpha_k eta_k e_k (1 + s_k)^(-1/2)."""
+    exchange: float
+    """V = sum_k alpha_k (1 + s_k)^(-1/2): what was mixed in, however many steps it took."""
     gram_bias: float
     """Z = mean_k p_k' Gamma p_k."""
     label_bias: float
@@ -82,6 +84,7 @@ def features(
     work = jobs.mix * jobs.steps
     return Features(
         training=training(jobs),
+        exchange=exchange(jobs),
         gram_bias=float(gram_bias_of_slots(jobs.device, amount(jobs), constants.gram_factors, memory).mean()),
         label_bias=0.0 if labels is None else label_bias(jobs, labels, response),
         noise=float(np.sum(work * (1 / jobs.batch - 1 / jobs.samples)) / work.sum()),
@@ -97,7 +100,17 @@ def training(jobs: TaskJobs) -> float:
 
 def training_of_jobs(jobs: TaskJobs) -> FloatArray:
     """What each job adds to N."""
-    return np.asarray(jobs.mix * jobs.steps * jobs.rate / np.sqrt(1.0 + jobs.staleness))
+    return exchange_of_jobs(jobs) * jobs.steps * jobs.rate
+
+
+def exchange(jobs: TaskJobs) -> float:
+    """V = sum_k alpha_k (1 + s_k)^(-1/2)."""
+    return float(np.sum(exchange_of_jobs(jobs)))
+
+
+def exchange_of_jobs(jobs: TaskJobs) -> FloatArray:
+    """What each job adds to V."""
+    return np.asarray(jobs.mix / np.sqrt(1.0 + jobs.staleness))
 
 
 def amount(jobs: TaskJobs) -> FloatArray:
