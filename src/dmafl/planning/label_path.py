@@ -1,7 +1,8 @@
 """Label bias along a whole run, and what changes of single jobs do to it.
 
 The prediction looks at the end of a run, where the loss reached is measured. A planner that did so would be free to
-train on anything before: it takes the mean over all slots instead, so that the model is good all along.
+train on anything before: it takes a mean over all slots instead, in which late ones count more, so that the model is
+good all along.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dmafl.planning.label_slopes import Labelled, label_slopes
+from dmafl.planning.label_slopes import Labelled, label_slopes, weights_of_slots
 from dmafl.randomness import FloatArray
 from dmafl.theory.features import LabelMix, class_scores, flow, loss_by_bias
 from dmafl.theory.jobs import TaskJobs
@@ -45,8 +46,8 @@ class LabelPath:
 
     @property
     def mean(self) -> float:
-        """Mean over all slots."""
-        return float(self.losses.mean())
+        """Weighted mean over all slots."""
+        return float(self.losses @ weights_of_slots(len(self.losses)))
 
     def slopes(self) -> FloatArray:
         """Derivative of the mean with respect to each job's steps, (G,)."""
@@ -72,7 +73,7 @@ class LabelPath:
         # What each row's versions slot, slot + 1, ... have; those before are as they were.
         own = np.empty((len(slot), reach + 1, self.scores.shape[1]))
         own[:, 0] = self.scores[slot]
-        gained = np.zeros(len(slot))
+        gained, weights = np.zeros(len(slot)), weights_of_slots(G)
         for k in range(reach):
             g = slot + k
             live = g < G
@@ -86,8 +87,8 @@ class LabelPath:
             local = flow(received, held[who], self.response * jobs.rate[g] * e)
             own[:, k + 1] = own[:, k] + jobs.mix[g, None] * (local - own[:, k])
             now = loss_by_bias(own[:, k + 1], self.labels.asked)
-            gained += np.where(live, now - self.losses[g], 0.0)
-        return np.asarray(gained / G)
+            gained += np.where(live, weights[g] * (now - self.losses[g]), 0.0)
+        return gained
 
     def _reach(self) -> int:
         """How many slots feel a change."""

@@ -33,6 +33,16 @@ class Labelled:
         return np.asarray(self.response * self.jobs.rate * self.jobs.steps)
 
 
+def weights_of_slots(slots: int) -> FloatArray:
+    """How much the label bias after each slot counts in a plan, (G,); adds up to 1.
+
+    Early models have learnt too little to be biased much, and mix in too much to avoid it: weights rise with the
+    square of the slot's number.
+    """
+    weights = np.arange(1.0, slots + 1.0) ** 2
+    return np.asarray(weights / weights.sum())
+
+
 def scores_of_all(tasks: Sequence[Labelled]) -> list[FloatArray]:
     """Class scores after every slot of each task, (G, C); tasks are followed together, which costs little more."""
     found: list[FloatArray] = [np.empty(0)] * len(tasks)
@@ -61,7 +71,7 @@ def _together(tasks: Sequence[Labelled]) -> list[FloatArray]:
 
 
 def label_slopes(task: Labelled, after: FloatArray) -> FloatArray:
-    """Derivatives of the label bias, mean over slots, with respect to each job's steps, (G,).
+    """Derivatives of the label bias, weighted mean over slots, with respect to each job's steps, (G,).
 
     `after`: the class scores after every slot.
     """
@@ -77,7 +87,9 @@ def label_slopes_and_curvature(task: Labelled, after: FloatArray) -> tuple[Float
     of_scores, of_steps = _of_flow(task, after)
     of_loss, bend = _loss_slopes(after, task.labels.asked)
     slopes = _pulled(task, after, of_scores, of_steps, of_loss)
-    return slopes, _band(_felt(task.jobs, of_scores, of_steps), bend / len(after))
+    return slopes, _band(
+        _felt(task.jobs, of_scores, of_steps), bend * weights_of_slots(len(after))[:, None, None]
+    )
 
 
 def _of_flow(task: Labelled, after: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -94,7 +106,7 @@ def _pulled(
     """Derivatives of the mean loss by the steps, backwards through all slots, (G,)."""
     jobs, (G, classes) = task.jobs, after.shape
     pull = np.zeros((G + 1, classes))  # derivative of the mean with respect to the scores of each version
-    pull[1:] = of_loss / G
+    pull[1:] = of_loss * weights_of_slots(G)[:, None]
     slopes, mix, version = np.empty(G), jobs.mix.tolist(), jobs.version.tolist()
     for k in range(G - 1, -1, -1):
         local = mix[k] * pull[k + 1]

@@ -13,6 +13,7 @@ import numpy as np
 
 from dmafl.physics.computation import compute_s
 from dmafl.planning.choice import Choice, Times, jobs_from, since_last, times_of
+from dmafl.planning.label_slopes import weights_of_slots
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.quality import Calibrated, Printed, Sharp
 from dmafl.randomness import FloatArray
@@ -196,7 +197,7 @@ def _calibrated(quality: Calibrated, jobs: TaskJobs, drift: FloatArray) -> Float
         version = jobs.version.reshape(n, G) - G * np.arange(n)[:, None]
         time = table(quality.calibration.response * jobs.rate * jobs.steps)
         scores = class_scores(device, version, table(jobs.mix), time, quality.labels.held)
-        value += weight.label_bias * loss_by_bias(scores, quality.labels.asked).mean(axis=1)
+        value += weight.label_bias * loss_by_bias(scores, quality.labels.asked) @ weights_of_slots(G)
     if weight.window > 0:
         value += weight.window * 4.0 * table(drift_while_under_way(jobs, quality.constants)).mean(axis=1)
     return np.asarray(value)

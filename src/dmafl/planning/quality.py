@@ -169,7 +169,7 @@ class Calibrated:
         return LabelPath.of(jobs, self.labels, self.calibration.response)
 
     def label_bias(self, jobs: TaskJobs) -> float:
-        """Mean over all slots, so that the model is good all along; 0 where labels are unknown or do not count."""
+        """Weighted mean over all slots, so that the model is good all along; 0 where labels do not count."""
         return self._path(jobs).mean if self._knows_labels else 0.0
 
     def label_slopes(self, jobs: TaskJobs) -> FloatArray:

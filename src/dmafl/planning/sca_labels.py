@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmafl.planning.label_slopes import weights_of_slots
 from dmafl.randomness import FloatArray
-from dmafl.theory.features import MARGIN, RECENT, LabelMix
+from dmafl.theory.features import MARGIN, LabelMix
 
 _PIECES = 2
 """Steps of the flow of one job, as in `dmafl.theory.features`."""
@@ -54,10 +55,10 @@ def shared_label_bias(
         tapes.append(tape)
         locals_.append(local)
         scores[k + 1] = scores[k] + np.einsum("is,isc->c", weight[k, :, :n], local - scores[k])
-    recent = min(RECENT, G)
-    value, of_scores = _loss(scores[G + 1 - recent :], labels.asked)
+    counts = weights_of_slots(G)
+    value, of_scores = _loss(scores[1:], labels.asked)
     back = np.zeros_like(scores)
-    back[G + 1 - recent :] = of_scores / recent
+    back[1:] = of_scores * counts[:, None]
     of_x, of_time = np.zeros_like(x), np.zeros(G)
     for k in range(G - 1, -1, -1):
         n, pull = min(S, k + 1), back[k + 1]
@@ -68,7 +69,7 @@ def shared_label_bias(
             of_local, of_kept, of_grown = _backward(flow, of_local, grown[k][:, None, :])
             of_time[k] += float(((of_grown - held * of_kept) * kept[k]).sum()) / _PIECES
         back[k - np.arange(n)] += of_local.sum(axis=0)
-    return float(value.mean()), of_x, of_time
+    return float(value @ counts), of_x, of_time
 
 
 def _forward(x: FloatArray, kept: FloatArray, grown: FloatArray) -> tuple[FloatArray, _Flow]:

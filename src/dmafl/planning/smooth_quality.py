@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dmafl.planning.label_slopes import Labelled, scores_of_all
+from dmafl.planning.label_slopes import Labelled, scores_of_all, weights_of_slots
 from dmafl.planning.problem import TaskProblem
 from dmafl.planning.quality import Calibrated, Sharp
 from dmafl.planning.stacked import pulled_to_lengths
@@ -40,7 +40,8 @@ def smooth_value(task: TaskProblem, jobs: TaskJobs, scores: FloatArray | None) -
         others = 4.0 * th.window * float(_others(jobs, quality.constants).mean()) if th.window > 0 else 0.0
         label = 0.0
         if scores is not None and quality.labels is not None:
-            label = th.label_bias * float(loss_by_bias(scores, quality.labels.asked).mean())
+            losses = loss_by_bias(scores, quality.labels.asked)
+            label = th.label_bias * float(losses @ weights_of_slots(len(losses)))
         return task.weight * (seen - others + label)
     return task.weight * quality.value(jobs)
 
