@@ -38,7 +38,7 @@ def test_search_for_work_leaves_the_schedule() -> None:
 
 
 def test_a_window_with_a_price_may_be_missed_a_little() -> None:
-    problem = synthetic_problem(5, 1, 10, 3, window_s=2.0)
+    problem = synthetic_problem(5, 1, 10, 3, window_s=1.4)
     poor = [fastest(problem, task) for task in problem.tasks]
     cheap = LimitPrices(np.full(1, 1e-9), np.zeros(5))
     violation = found_of(problem, search(problem, poor, Budget(PATIENT), 0, prices=cheap)).violation

@@ -19,7 +19,7 @@ from dmafl.simulation.clock import VirtualClock
 from dmafl.simulation.dry_run import _Notes, _Untrained
 from dmafl.theory.features import LabelMix
 
-SLOTS, EVERY = 12, 3
+SLOTS, EVERY = 16, 3
 TIME_S = 60.0
 """Far more than these problems take: no plan is cut short, so that all are the same every time."""
 COLUMNS = ("device", "version", "steps", "batch", "frequency_Hz", "start_s")
