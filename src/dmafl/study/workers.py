@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,3 +60,4 @@ def _work(order: Order) -> None:
         measured=measured,
         data_dir=order.data_dir,
     )
+    gc.collect()  # the data of a unit hang together in cycles, and the next unit may be in the same process
