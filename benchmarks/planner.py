@@ -1,6 +1,7 @@
 """How good, how fast and how large: the planner on made-up problems, against brute force and `sca`.
 
-    python benchmarks/planner.py [--only tiny sca sizes growth responses odd] [--seeds 5] [--quick] [--json FILE]
+    python benchmarks/planner.py [--only tiny sca sizes growth responses odd] [--quality calibrated sharp] [--seeds 5]
+                                 [--quick] [--json FILE]
 
 Sizes are (devices, tasks, slots a task); every line is made with `calibrated` + gram and with `sharp` + diagonal.
 Problems come from seeds 1000 and up, which nothing was tuned on. Times are CPU seconds if not said otherwise.
@@ -24,7 +25,7 @@ os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM
 
 import numpy as np
 from measures.odd import odd_scenarios
-from measures.responses import responses
+from measures.responses import KINDS, Kinds, responses
 
 from dmafl.planning.found import Progress
 from dmafl.planning.lower_bound import lower_bound
@@ -36,7 +37,6 @@ from dmafl.planning.synthetic import synthetic_problem
 from dmafl.plans.plan import Plan
 
 FIRST_SEED = 1000
-KINDS = (("calibrated", "gram"), ("sharp", "diagonal"))
 AUTO_LIMIT_S = 60.0
 """Computing time that `auto` may use [s]; it ends by itself long before."""
 PRODUCT_JOBS = 12
@@ -68,11 +68,11 @@ def timed(problem: Problem, solver: str, limit_s: float) -> tuple[Plan, float, W
     return plan, time.process_time() - watch.begin, watch
 
 
-def tiny(seeds: int, quick: bool) -> list[Row]:
+def tiny(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
     """(3,1,4) against all schedules."""
     size = (2, 1, 3) if quick else (3, 1, 4)
     rows = []
-    for quality, dissimilarity in KINDS:
+    for quality, dissimilarity in kinds:
         for seed in range(FIRST_SEED, FIRST_SEED + (2 if quick else 4 * seeds)):
             problem = synthetic_problem(*size, seed, quality=quality, dissimilarity=dissimilarity)
             best, slow_s, _ = timed(problem, "exhaustive", 600.0)
@@ -98,11 +98,11 @@ def tiny(seeds: int, quick: bool) -> list[Row]:
     return rows
 
 
-def against_sca(seeds: int, quick: bool) -> list[Row]:
+def against_sca(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
     """(3,2,6) and (10,3,30): `auto` beside `sca`; where it can be, beside Algorithm 1 in the paper's variables too."""
     rows = []
     for size in [(3, 2, 6)] if quick else [(3, 2, 6), (10, 3, 30)]:
-        for quality, dissimilarity in KINDS:
+        for quality, dissimilarity in kinds:
             for seed in range(FIRST_SEED, FIRST_SEED + (1 if quick else seeds)):
                 problem = synthetic_problem(*size, seed, quality=quality, dissimilarity=dissimilarity)
                 begin = time.process_time()
@@ -154,7 +154,7 @@ def product_form(problem: Problem, quick: bool) -> Row:
     return {"product": done.objective, "product_s": product_s}
 
 
-def sizes(seeds: int, quick: bool) -> list[Row]:
+def sizes(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
     """Time and memory as problems grow; every plan is verified."""
     cases = [
         (10, 3, 100, 10.0),
@@ -164,7 +164,7 @@ def sizes(seeds: int, quick: bool) -> list[Row]:
     ]
     rows = []
     for *size, limit_s in [(10, 2, 10, 3.0)] if quick else cases:
-        for kind in KINDS:
+        for kind in kinds:
             row = apart(planned, size, kind, limit_s)
             gap = f", gap <= {1 - row['bound'] / row['objective']:.0%}" if row["bound"] else ""
             print(
@@ -177,12 +177,12 @@ def sizes(seeds: int, quick: bool) -> list[Row]:
     return rows
 
 
-def growth(seeds: int, quick: bool) -> list[Row]:
+def growth(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
     """Time and memory of the first plan when devices, tasks or slots are doubled, one at a time."""
     base = (10, 2, 10) if quick else (100, 3, 300)
     doubled = [tuple(n * (1 + (k == axis)) for k, n in enumerate(base)) for axis in range(3)]
     rows = []
-    for kind in KINDS:
+    for kind in kinds:
         own = [apart(planned, size, kind, 0.0) for size in [base, *doubled]]
         for row in own:
             print(
@@ -232,7 +232,7 @@ def peak_MB() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-PARTS: dict[str, Callable[[int, bool], list[Row]]] = {
+PARTS: dict[str, Callable[[int, bool, Kinds], list[Row]]] = {
     "tiny": tiny,
     "sca": against_sca,
     "sizes": sizes,
@@ -248,13 +248,15 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS))
+    parser.add_argument("--quality", nargs="+", choices=[kind[0] for kind in KINDS], help="default: both")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument(
         "--quick", action="store_true", help="seconds, to see that it works; figures mean nothing"
     )
     parser.add_argument("--json", type=Path, help="write the rows to this file")
     given = parser.parse_args()
-    rows = {name: PARTS[name](given.seeds, given.quick) for name in given.only}
+    kinds = tuple(kind for kind in KINDS if given.quality is None or kind[0] in given.quality)
+    rows = {name: PARTS[name](given.seeds, given.quick, kinds) for name in given.only}
     if given.json:
         given.json.write_text(json.dumps(rows, indent=1))
 

@@ -105,7 +105,7 @@ def _task(rng: np.random.Generator, odd: str) -> dict[str, Any]:
     return task
 
 
-def odd_scenarios(seeds: int, quick: bool) -> list[Row]:
+def odd_scenarios(seeds: int, quick: bool, kinds: object) -> list[Row]:
     """Plan for all of them; anything but a plan or a named infeasibility ends the benchmark with its seed."""
     count = QUICK_COUNT if quick else COUNT
     outcomes: Counter[str] = Counter()
@@ -128,7 +128,7 @@ def one_outcome(plain: dict[str, Any], seed: int, quality: str, dissimilarity: s
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         world = World.resolve(from_plain(plain))
-        knowledge = synthetic_knowledge(world, seed)
+        knowledge = synthetic_knowledge(world, seed, exchange=0.5 * (seed % 2))
         try:
             problem = make_problem(world, knowledge, quality=quality, dissimilarity=dissimilarity)
             plan = solve(problem, time_limit_s=LIMIT_S)

@@ -18,7 +18,9 @@ from dmafl.world.world import World
 
 Row = dict[str, Any]
 FIRST_SEED = 1000
-KINDS = (("calibrated", "gram"), ("sharp", "diagonal"))
+Kinds = tuple[tuple[str, str], ...]
+KINDS: Kinds = (("calibrated", "gram"), ("sharp", "diagonal"))
+"""Quality models and dissimilarities that are looked at."""
 SIZE, QUICK_SIZE = (10, 2, 30), (4, 2, 6)
 LIMIT_S, QUICK_LIMIT_S = 8.0, 2.0
 TASK = "task_0"
@@ -205,11 +207,11 @@ RESPONSES = (
 )
 
 
-def responses(seeds: int, quick: bool) -> list[Row]:
+def responses(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
     """How often each response held, and by how much the measure changed."""
     size, limit_s = (QUICK_SIZE, QUICK_LIMIT_S) if quick else (SIZE, LIMIT_S)
     rows = []
-    for quality, dissimilarity in KINDS:
+    for quality, dissimilarity in kinds:
         for one in RESPONSES[: 2 if quick else None]:
             held, ratios = 0, []
             count = 1 if quick else seeds
