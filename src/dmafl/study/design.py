@@ -21,6 +21,8 @@ BEYOND = ("dma-fl-online", "fedbuff")
 IMPORTANCES = (1e-2, 1e-1, 1e1, 1e2)
 """gamma/chi of one task, the others at 1, which is `dma-fl` itself."""
 TRAINED_IMPORTANCES = (1e-2, 1e2)
+PRINTED_IMPORTANCES = (1e-9, 1e9)
+"""The paper's ends, with plans made by its bound as printed."""
 DRIFTS = (0.0, 1.0, 10.0, 100.0)
 """Raised drift of one task, in multiples of `Study.drift_unit`, the others at 0."""
 VARIANTS = (("printed", "diagonal"), ("sharp", "diagonal"), ("calibrated", "diagonal"))
@@ -107,7 +109,7 @@ class Study:
                     yield self.unit(partition, scheme, seed)
 
     def _importance(self) -> Iterator[Unit]:
-        """Plans for all values; training for the smallest and the largest."""
+        """Plans for all values; training for the smallest and the largest; plans by the printed bound."""
         for seed in self.seeds:
             for task in TASKS:
                 for value in IMPORTANCES:
@@ -118,6 +120,18 @@ class Study:
                         trained=value in TRAINED_IMPORTANCES,
                         changes=((f"tasks.{task}.importance", value),),
                         swept=(task, "importance", value),
+                    )
+                for value in PRINTED_IMPORTANCES:
+                    yield self.unit(
+                        self.main_partition,
+                        "dma-fl",
+                        seed,
+                        trained=False,
+                        quality="printed",
+                        dissimilarity="diagonal",
+                        plan_time_s=self.sweep_plan_time_s,
+                        changes=((f"tasks.{task}.importance", value),),
+                        swept=(task, "importance as printed", value),
                     )
 
     def _drift(self, phase: str) -> Iterator[Unit]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dmafl.statistics import interval, paired
 from dmafl.study.accuracy_claims import accuracies
-from dmafl.study.design import DRIFTS, IMPORTANCES, TASKS, TRAINED_IMPORTANCES
+from dmafl.study.design import DRIFTS, IMPORTANCES, PRINTED_IMPORTANCES, TASKS, TRAINED_IMPORTANCES
 from dmafl.study.gathered import Gathered
 from dmafl.study.results import Outcome
 from dmafl.study.verdicts import ABOVE, BELOW, Comparison
@@ -48,16 +48,12 @@ def c5(gathered: Gathered) -> list[Comparison]:
             for side in (high, low)
         ]
         measures = {measure: (trained[0][measure], trained[1][measure]) for measure in trained[0]}
-        measures["log energy"] = (
-            {seed: log(one.tasks[task].total_J) for seed, one in high.items()},
-            {seed: log(one.tasks[task].total_J) for seed, one in low.items()},
-        )
-        measures["share of SGD steps"] = (_shares(high, task), _shares(low, task))
+        measures |= _spent(high, low, task)
         found += [
             Comparison(measure, where, task, first, second, paired(*sides))
             for measure, sides in measures.items()
         ]
-        found.append(_rises(gathered, task, sweep))
+        found += [_rises(gathered, task, sweep), *_as_printed(gathered, task)]
     return found
 
 
@@ -69,6 +65,37 @@ def c6(gathered: Gathered) -> list[Comparison]:
 def c7(gathered: Gathered) -> list[Comparison]:
     """Idle drift of a task lowers its idle time. The others' is only seen: no budget of the study is tight."""
     return _response(gathered, "idle drift", "idle_s", own=True, others=False)
+
+
+def _spent(
+    high: Mapping[int, Outcome], low: Mapping[int, Outcome], task: str
+) -> dict[str, tuple[dict[int, float], dict[int, float]]]:
+    """What a task gets in both, by measure and seed."""
+    return {
+        "log energy": (
+            {seed: log(one.tasks[task].total_J) for seed, one in high.items()},
+            {seed: log(one.tasks[task].total_J) for seed, one in low.items()},
+        ),
+        "share of SGD steps": (_shares(high, task), _shares(low, task)),
+    }
+
+
+def _as_printed(gathered: Gathered, task: str) -> list[Comparison]:
+    """The paper's own sweep with plans made by its bound as printed: only seen, since plans are not made by it."""
+    low, high = (gathered.swept(task, "importance as printed", value) for value in PRINTED_IMPORTANCES)
+    least, most = PRINTED_IMPORTANCES
+    return [
+        Comparison(
+            f"{measure}, planned as printed",
+            gathered.study.main_partition,
+            task,
+            f"importance {most:g}",
+            f"importance {least:g}",
+            paired(*sides),
+            judged=False,
+        )
+        for measure, sides in _spent(high, low, task).items()
+    ]
 
 
 def _shares(outcomes: Mapping[int, Outcome], task: str) -> dict[int, float]:
