@@ -95,19 +95,22 @@ def _derive(study: Study, kept: Results, output: Path, out: Console) -> None:
 
 
 def _only(study: Study, only: str | None) -> Study:
-    """The study cut to the groups of runs that some claims need."""
+    """The study cut to the groups of runs, partitions and schemes that some claims need."""
     from dataclasses import replace
 
-    from dmafl.study.design import GROUPS, GROUPS_OF_CLAIM
+    from dmafl.study.design import GROUPS, GROUPS_OF_CLAIM, PARTITIONS_OF_CLAIM, SCHEMES_OF_CLAIM
 
     if only is None:
         return study
-    wanted: set[str] = set()
+    groups: set[str] = set()
+    partitions: set[str] = set()
+    schemes: set[str] = set()
     for name in (part.strip() for part in only.split(",")):
+        claim = name.upper()
         if name.lower() in GROUPS:
-            wanted.add(name.lower())
-        elif name.upper() in GROUPS_OF_CLAIM:
-            wanted |= set(GROUPS_OF_CLAIM[name.upper()])
+            groups.add(name.lower())
+        elif claim in GROUPS_OF_CLAIM:
+            groups |= set(GROUPS_OF_CLAIM[claim])
         else:
             raise bad_input(
                 "only",
@@ -115,7 +118,14 @@ def _only(study: Study, only: str | None) -> Study:
                 name,
                 "Separate them with commas.",
             )
-    return replace(study, groups=tuple(group for group in study.groups if group in wanted))
+        partitions |= set(PARTITIONS_OF_CLAIM.get(claim, study.partitions))
+        schemes |= set(SCHEMES_OF_CLAIM.get(claim, study.schemes))
+    return replace(
+        study,
+        groups=tuple(group for group in study.groups if group in groups),
+        partitions=tuple(one for one in study.partitions if one in partitions),
+        schemes=tuple(one for one in study.schemes if one in schemes),
+    )
 
 
 def _shard(text: str) -> Shard:
