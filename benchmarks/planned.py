@@ -2,11 +2,13 @@
 
     python benchmarks/planned.py [--tasks mnist fashion_mnist] [--schemes dma-fl dma-fl-nr dma-fl-ns] [--seeds 200-204]
                                  [--tuning-seed 100] [--output DIR] [--quick] [--data-dir DIR]
+    python benchmarks/planned.py --results results [--partition dirichlet] [--tasks ...] [--schemes ...]
 
 Preset `phone`. Constants and prediction are measured once, on the tuning seed; every seed has its own devices, channel
 and partition. Printed for every task and scheme, against `fedasync`: difference of accuracy (mean over aggregations,
 and final) and ratio of energy (devices and base station) to reach the accuracy that `fedasync` ends with, each with its
-95% t-interval. A target that is not reached counts with the energy of the whole run. docs/planner.md has the outcome.
+95% t-interval. A target that is not reached counts with the energy of the whole run. With `--results` nothing is run:
+the table is made from outcomes of `dmafl reproduce`. docs/planner.md has it.
 """
 
 from __future__ import annotations
@@ -31,6 +33,25 @@ def curve(rows: list[dict[str, Any]], scheme: str, seed: int, task: str) -> np.n
     """Aggregation, accuracy and energy of every test, (n, 3)."""
     own = [row for row in rows if (row["scheme"], row["seed"], row["task"]) == (scheme, seed, task)]
     return np.asarray(sorted((row["aggregation"], row["accuracy"], row["energy_J"]) for row in own))
+
+
+def rows_of_study(results: Path, partition: str) -> list[dict[str, Any]]:
+    """Tests of all runs of the study in a partition."""
+    from dmafl.study.presets import study_of
+    from dmafl.study.reproduce import outcomes
+    from dmafl.study.results import Results
+
+    found, _ = outcomes(study_of("phone"), Results(results), ("baselines", "planned"))
+    return [
+        {"scheme": one.unit.scheme, "seed": one.unit.seed, "task": task}
+        | {"aggregation": int(aggregation), "accuracy": accuracy, "energy_J": energy_J}
+        for one in found
+        if one.unit.partition == partition
+        for task, own in one.tasks.items()
+        for aggregation, accuracy, energy_J in zip(
+            own.curve["aggregation"], own.curve["accuracy"], own.energy_J, strict=True
+        )
+    ]
 
 
 def show(rows: list[dict[str, Any]], schemes: list[str], seeds: list[int], tasks: list[str]) -> None:
@@ -76,7 +97,18 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="seconds, to see that it works; figures mean nothing"
     )
+    parser.add_argument("--results", type=Path, help="outcomes of `dmafl reproduce` to make the table of")
+    parser.add_argument("--partition", default="dirichlet", help="of the study")
     given = parser.parse_args()
+    if given.results is not None:
+        rows = rows_of_study(given.results, given.partition)
+        by_scheme = [
+            {row["seed"] for row in rows if row["scheme"] == one} for one in (*given.schemes, BASELINE)
+        ]
+        seeds = sorted(set.intersection(*by_scheme))
+        print(f"{given.partition}, seeds {', '.join(map(str, seeds))}")
+        show(rows, given.schemes, seeds, given.tasks)
+        return
     low, _, high = given.seeds.partition("-")
     seeds = list(range(int(low), int(high or low) + 1))
     phone = dmafl.preset("phone")
