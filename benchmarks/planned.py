@@ -71,7 +71,8 @@ def show(rows: list[dict[str, Any]], schemes: list[str], seeds: list[int], tasks
                 final.append(float(ours[-1, 1] - theirs[-1, 1]))
                 target = float(theirs[-1, 1])
                 spent, baseline = (energy_to(one[:, 1], one[:, 2], target)[0] for one in (ours, theirs))
-                ratio.append(float(np.log(spent / baseline)))
+                if spent > 0 and baseline > 0:  # else the first model is as good as what `fedasync` ends with
+                    ratio.append(float(np.log(spent / baseline)))
             a, b, log = interval(mean), interval(final), interval(ratio)
             print(
                 f"{task:14} {scheme:14} {a.mean:+9.4f} ± {a.half:.4f} {b.mean:+9.4f} ± {b.half:.4f}   "
