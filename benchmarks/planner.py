@@ -157,9 +157,9 @@ def product_form(problem: Problem, quick: bool) -> Row:
 def sizes(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
     """Time and memory as problems grow; every plan is verified."""
     cases = [
-        (10, 3, 100, 10.0),
-        (100, 3, 300, 20.0),
-        (1000, 3, 1000, 90.0),
+        (10, 3, 100, 8.0),
+        (100, 3, 300, 13.0),
+        (1000, 3, 1000, 75.0),
         (10000, 3, 1000, 120.0),
     ]
     rows = []
