@@ -33,3 +33,8 @@ def test_a_group_is_run_whole() -> None:
 def test_what_is_neither_is_named() -> None:
     with pytest.raises(dmafl.BadInput, match="C11"):
         _only(study_of("paper"), "C1,C11")
+
+
+def test_a_claim_about_a_partition_that_is_not_there_is_refused() -> None:
+    with pytest.raises(dmafl.BadInput, match="dirichlet"):
+        _only(study_of("phone", quick=True), "C10")

@@ -120,6 +120,9 @@ def _only(study: Study, only: str | None) -> Study:
             )
         partitions |= set(PARTITIONS_OF_CLAIM.get(claim, study.partitions))
         schemes |= set(SCHEMES_OF_CLAIM.get(claim, study.schemes))
+    if not partitions.intersection(study.partitions):
+        rule = f"must be about a partition of the study ({', '.join(study.partitions)})"
+        raise bad_input("only", rule, only, "Leave --quick out.")
     return replace(
         study,
         groups=tuple(group for group in study.groups if group in groups),

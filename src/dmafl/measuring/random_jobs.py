@@ -53,8 +53,8 @@ def random_jobs(
 ) -> TaskJobs:
     """The schedule of a probe. Those with even numbers are of any kind, those with odd ones orderly, as plans are.
 
-    Ranges are wide, and wider where the task's own are: probes must come near whatever a plan may do. But most of what
-    is far from good teaches little about the good, so half of the probes are spent there.
+    Ranges are wide, and wider where the task's own are: probes must come near whatever a plan may do. But what is far
+    from good teaches little about the good.
     """
     rng = generator(seed, "probe", number)
     largest = most_steps(task) if largest_steps is None else largest_steps

@@ -50,23 +50,17 @@ def how_many(task: TaskProblem) -> int:
 
 def costs_of(problem: Problem, task: TaskProblem, choices: Sequence[Choice]) -> ManyCosts:
     """Cost and lateness of every choice, as `cost_of` and `late_s` have them one by one; infinite without a link."""
-    linked = [k for k, one in enumerate(choices) if _linked(task, one)]
-    n = len(choices)
+    device, version = (np.stack([getattr(one, name) for one in choices]) for name in ("device", "version"))
+    seconds = task.upload_s[device, np.arange(task.slots)] + task.download_s[device, version]
+    linked, n = np.flatnonzero(np.isfinite(seconds).all(axis=1)), len(choices)
     if len(linked) == n:
         return _costs(problem, task, choices)
     found = ManyCosts(np.full(n, np.inf), np.full(n, np.inf), np.full(n, np.inf), np.zeros((n, task.slots)))
-    if linked:
-        own = _costs(problem, task, [choices[k] for k in linked])
+    if len(linked):
+        own = _costs(problem, task, [choices[k] for k in linked.tolist()])
         for name in ManyCosts.__dataclass_fields__:
             getattr(found, name)[linked] = getattr(own, name)
     return found
-
-
-def _linked(task: TaskProblem, choice: Choice) -> bool:
-    """Whether all transfers end."""
-    i = choice.device
-    seconds = task.upload_s[i, np.arange(task.slots)] + task.download_s[i, choice.version]
-    return bool(np.isfinite(seconds).all())
 
 
 def _costs(problem: Problem, task: TaskProblem, choices: Sequence[Choice]) -> ManyCosts:
