@@ -149,12 +149,12 @@ def _sharp(
 def _calibrated(
     task: TaskProblem, choice: Choice, D: Any, mix: Any, e: Any, B: Any, T: Any, length: Any, H: Any
 ) -> Any:
-    """The predicted loss of SPEC 6."""
+    """The predicted loss of SPEC 6, and what it costs that few devices train."""
     quality: Any = task.quality
     c, th, eta = quality.constants, quality.calibration.weights, task.settings.learning_rate
     F, sign = c.gram_factors
     gram = (F * sign) @ F.T
-    N, work, noise, Z = 0, 0, 0, 0
+    N, work, noise, Z, spread = 0, 0, 0, 0, 0
     p: list[Any] = [0] * c.devices
     for k, i in enumerate(choice.device):
         N = N + mix[k] * eta * e[k] / np.sqrt(1 + k - choice.version[k])
@@ -164,11 +164,13 @@ def _calibrated(
         p[i] = p[i] + mix[k] * ca.sqrt(e[k])
         shares = ca.vertcat(*p)
         Z = Z + ca.bilin(gram, shares, shares) / ca.sum1(shares) ** 2 / task.slots
+        spread = spread + (ca.sumsqr(shares) / ca.sum1(shares) ** 2 - 1 / c.devices) / task.slots
     under_way = 4 * c.drift_idle_size.sum() * sum(length) / task.slots
     return (
         th.constant
         + th.training * N ** (-1 / 3)
         + th.gram_bias * Z
+        + quality.concentration * spread
         + th.noise * noise / work
         + th.drift * _drift_all(c, choice, T, H)
         + th.window * under_way

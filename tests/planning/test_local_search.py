@@ -52,10 +52,10 @@ def test_moves_keep_the_rules(floor: int) -> None:
     problem = synthetic_problem(4, 1, 12, 1)
     task = replace(problem.tasks[0], fewest_slots=floor)
     choice = fastest(problem, task).with_(device=np.arange(12) % 4, version=np.maximum(np.arange(12) - 2, 0))
-    assert allowed(task, choice)
+    assert allowed(task, choice, choice)
     drawn = Moves(problem, task, np.random.default_rng(0)).drawn(choice, 400)
     assert len(drawn) > 100
-    assert all(allowed(task, one) for one in drawn)
+    assert all(allowed(task, one, choice) for one in drawn)
     assert any((one.version != choice.version).any() for one in drawn)
     for one in drawn:
         assert (one.frequency_Hz >= task.lowest_Hz[one.device] * (1 - 1e-12)).all()

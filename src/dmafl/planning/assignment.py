@@ -18,6 +18,17 @@ from dmafl.world.mobility import IntArray
 
 Priced = Callable[[Choice], float]
 """The priced objective of a task."""
+CHEAP, BALANCED, IN_TURN = "cheap", "balanced", "in turn"
+"""Orders to start from: by cost and what a device does to the balance, by Gram bias first, all devices in turn."""
+BALANCE_FIRST = 1e3
+"""How much more a full Gram bias weighs than a job's cost where balance comes first."""
+
+
+def orders_to_try(task: TaskProblem) -> tuple[str, ...]:
+    """Bounds judge slots apart: the cheap order is best for them. A prediction has optima far from one another."""
+    if not isinstance(task.quality, Calibrated):
+        return (CHEAP,)
+    return (CHEAP, BALANCED, IN_TURN) if len(task.usable) <= task.slots else (CHEAP, BALANCED)
 
 
 def in_flight_versions(slots: int, in_flight: int) -> IntArray:
@@ -26,24 +37,32 @@ def in_flight_versions(slots: int, in_flight: int) -> IntArray:
 
 
 def start_order(
-    problem: Problem, task: TaskProblem, in_flight: int, costs: UnitCosts, work: FloatArray
+    problem: Problem,
+    task: TaskProblem,
+    in_flight: int,
+    costs: UnitCosts,
+    work: FloatArray,
+    kind: str = CHEAP,
 ) -> IntArray:
-    """Slot after slot the device that costs least, with what it adds to the Gram bias if the quality knows it.
+    """Slot after slot the device that costs least, with what it does to the balance if the quality knows it.
 
-    `work`: samples that each device would compute, (I,).
+    A device that falls behind its participation floor goes first. `work`: samples that each device would compute, (I,).
     """
     usable, quality = task.usable, task.quality
+    if kind == IN_TURN:
+        return np.resize(usable, task.slots)
     version = in_flight_versions(task.slots, in_flight)
     order = np.empty(task.slots, dtype=np.int64)
     F, sign, weight = np.zeros((len(usable), 1)), np.ones(1), 0.0
-    if isinstance(quality, Calibrated) and quality.calibration.weights.gram_bias > 0:
-        F, sign = quality.gram.columns[usable], quality.gram.sign
-        ahead = 1.0 / ((1.0 - MEMORY**2) * task.slots)  # a share stays in the memory for some slots
-        weight = task.weight * quality.calibration.weights.gram_bias * ahead
+    if isinstance(quality, Calibrated) and (kind == BALANCED or quality.knows_balance):
+        balance = quality.gram if kind == BALANCED else quality.balance
+        F, sign = balance.columns[usable], balance.sign
+        weight = task.weight / ((1.0 - MEMORY**2) * task.slots)  # a share stays in the memory for some slots
     plain = None if isinstance(quality, Calibrated) else _plain(problem, task, float(np.median(work)))
     direction, total = np.zeros(F.shape[1]), 0.0
     alpha = task.mix_weights[np.arange(task.slots), np.arange(task.slots) - version]
     busy = np.zeros(len(usable), dtype=np.int64)  # slots until a device is free again
+    pace, done = task.fewest_slots / task.slots, np.zeros(len(usable))
     some = max(1, AT_ONCE // problem.devices)
     for g in range(task.slots):
         if g % some == 0:
@@ -52,6 +71,9 @@ def start_order(
             if plain is not None:
                 cost += task.weight * quality.replacements(plain, slots=slots)
             cost = cost[:, usable]
+            if kind == BALANCED:
+                full = float(np.abs(F**2 @ sign).mean())
+                weight = BALANCE_FIRST * float(np.median(cost)) / max(full, 1e-300)
         toward = MEMORY * direction + alpha[g] * F
         reach = MEMORY * total + alpha[g]
         score = cost[g % some] + weight * ((toward**2) @ sign) / reach**2
@@ -59,8 +81,12 @@ def start_order(
             score = np.where(busy > g, np.inf, score)
         else:
             score = np.where(busy > g, score + 1e9, score)
+        behind = pace * (g + 1) - done >= 1.0
+        if (behind & (busy <= g)).any():
+            score = np.where(behind, score, np.inf)
         k = int(np.argmin(score))
         order[g] = usable[k]
+        done[k] += 1.0
         direction, total = toward[k], reach
         busy[k] = g + in_flight
     return order

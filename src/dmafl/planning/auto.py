@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
+from dmafl.planning.assignment import orders_to_try
 from dmafl.planning.choice import Choice, all_past, times_of, used_J
 from dmafl.planning.descent import Candidate, Descent
 from dmafl.planning.exhaustive import exhaustive, few_schedules
@@ -85,15 +87,15 @@ def _without_past(problem: Problem) -> bool:
 
 
 def _best_of_task(problem: Problem, task: TaskProblem, battery: FloatArray, budget: Budget) -> Candidate:
-    """The best number of jobs in flight: a start with each, then a descent from the best; for bounds, two."""
+    """The best number of jobs in flight and order: a start with each, then a descent from the best; for bounds, two."""
     if task.first_free == task.slots:
         descent = Descent(problem, task, 1, battery)
         return descent.candidate(all_past(task))
     tried: list[tuple[Descent, Candidate]] = []
-    for in_flight in task.flights:
+    for in_flight, order_of_start in product(task.flights, orders_to_try(task)):
         if budget.left < 0.6 * budget.seconds and len(tried) > 1:
             break
-        descent = Descent(problem, task, in_flight, battery)
+        descent = Descent(problem, task, in_flight, battery, order=order_of_start)
         tried.append((descent, descent.run(rounds=0)))
     tried.sort(key=lambda one: one[0].rank(one[1]))
     best, least = tried[0][1], tried[0][0].rank(tried[0][1])

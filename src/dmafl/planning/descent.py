@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dmafl.planning.assignment import improve, in_flight_versions, start_order, valid_versions
+from dmafl.planning.assignment import CHEAP, improve, in_flight_versions, start_order, valid_versions
 from dmafl.planning.choice import Choice, Drawn, cost_at, device_J, jobs_from, late_s, times_of
 from dmafl.planning.prices import Prices, UnitCosts, unit_costs
 from dmafl.planning.problem import Problem, TaskProblem
@@ -57,13 +57,14 @@ class Descent:
         in_flight: int,
         battery_J: FloatArray,
         drawn: Drawn | None = None,
+        order: str = CHEAP,
     ) -> None:
         self.problem, self.task, self.in_flight, self.battery_J = problem, task, in_flight, battery_J
-        self.drawn = drawn
+        self.drawn, self.order = drawn, order
         self.window_price = 0.0
 
     def run(self, start: Choice | None = None, rounds: int = ROUNDS) -> Candidate:
-        """Descend from `start`, or from a balanced order with middling work, while it helps; the best on the way."""
+        """Descend from `start`, or from an `order` with middling work, while it helps; the best on the way."""
         choice = start if start is not None else self._start()
         best = self.candidate(choice)
         for _ in range(rounds):
@@ -111,9 +112,8 @@ class Descent:
         flat = middling(task, np.resize(task.usable, G), np.arange(G))
         costs = self.costs(self.jobs(flat.after(task.past)))
         work = flat.work[0] if self.drawn is None else self.drawn.steps * self.drawn.batch
-        order = start_order(
-            self.problem, task, self.in_flight, costs, np.broadcast_to(work, self.problem.devices)
-        )
+        works = np.broadcast_to(work, self.problem.devices)
+        order = start_order(self.problem, task, self.in_flight, costs, works, self.order)
         version = in_flight_versions(G, self.in_flight)
         choice = Choice(order, version, flat.steps, flat.batch, costs.frequency_Hz[order]).after(task.past)
         return self.meet_window(valid_versions(choice, self.problem.devices, task.first_free))

@@ -1,4 +1,4 @@
-"""The curvature of the Gram bias in the steps of all jobs."""
+"""The curvature of what one-sidedness costs, Gram bias and concentration, in the steps of all jobs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ BAND = 24
 
 
 def gram_band(quality: Calibrated, jobs: TaskJobs) -> list[FloatArray]:
-    """Diagonals 0, 1, ... of a positive semidefinite estimate of the Gram bias' Hessian in the steps.
+    """Diagonals 0, 1, ... of a positive semidefinite estimate of its Hessian in the steps.
 
-    Z is a mean of squared lengths |m_k|^2, m_k the mean direction that is remembered; its Hessian without the
+    It is a mean of squared lengths |m_k|^2, m_k the mean direction that is remembered; its Hessian without the
     curvature of m_k (Gauss-Newton). Where slots are many, it fades out to a band, which keeps it semidefinite.
     """
     G = len(jobs)
-    F = (quality.gram.columns[:, quality.gram.sign > 0])[jobs.device]
+    F = (quality.balance.columns[:, quality.balance.sign > 0])[jobs.device]
     a = amount(jobs)
     total = remembered(a, MEMORY)
     m = remembered(a[:, None] * F, MEMORY, axis=0) / total[:, None]
@@ -33,7 +33,7 @@ def gram_band(quality: Calibrated, jobs: TaskJobs) -> list[FloatArray]:
 
     W, P = later(1.0 / total**2), later(m / total[:, None] ** 2)
     Q = later((m**2).sum(axis=1) / total**2)
-    scale = quality.calibration.weights.gram_bias * 2.0 / G
+    scale = 2.0 / G
     chain = jobs.mix / (2.0 * np.sqrt(jobs.steps))
     width = G if G <= FULL_BAND else BAND
     band = []

@@ -91,7 +91,7 @@ class _Room:
             return choice, len(drawn)
         best, least = good[0], float(value[1:].min())
         together = [overlaid(choice, good[:count]) for count in TOGETHER if count < 2 * len(good)]
-        together = [one for one in together if allowed(self.task, one)]
+        together = [one for one in together if allowed(self.task, one, choice)]
         if together:
             costs = costs_of(self.problem, self.task, together)
             value = self._value(costs, self._used_J(together, costs) + others_J, late_s, room_J)

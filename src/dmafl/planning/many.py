@@ -184,8 +184,9 @@ def _calibrated(quality: Calibrated, jobs: TaskJobs, drift: FloatArray) -> Float
     value = weight.constant + weight.noise * noise + weight.drift * drift
     for one, each in ((weight.training, training_of_jobs), (weight.exchange, exchange_of_jobs)):
         value += one * table(each(jobs)).sum(axis=1) ** TRAINING_POWER
-    if weight.gram_bias > 0:
-        value += weight.gram_bias * gram_bias_of_slots(device, table(amount(jobs)), quality.gram).mean(axis=1)
+    if quality.knows_balance:
+        value += gram_bias_of_slots(device, table(amount(jobs)), quality.balance).mean(axis=1)
+        value -= quality.concentration / quality.constants.devices
     if quality.labels is not None and weight.label_bias > 0:
         G = device.shape[1]
         version = jobs.version.reshape(n, G) - G * np.arange(n)[:, None]

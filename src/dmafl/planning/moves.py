@@ -29,7 +29,7 @@ class Moves:
         found = []
         for kind in self.rng.integers(len(self.kinds), size=count).tolist():
             moved = self.kinds[kind](choice, self._slot())
-            if moved is not None and (kind < 3 or allowed(self.task, moved)):
+            if moved is not None and (kind < 3 or allowed(self.task, moved, choice)):
                 found.append(moved)
         return found
 
@@ -101,16 +101,17 @@ class Moves:
         return _with(choice, g, frequency_Hz=f)
 
 
-def allowed(task: TaskProblem, choice: Choice) -> bool:
-    """Whether no device gets a job before its last one is done (rule S2), and floors are kept."""
+def allowed(task: TaskProblem, choice: Choice, before: Choice) -> bool:
+    """Whether no device gets a job before its last one is done (rule S2), and none falls below its floor for it."""
     order = np.argsort(choice.device, kind="stable")
     device = choice.device[order]
     if ((device[1:] == device[:-1]) & (choice.version[order[1:]] <= order[:-1])).any():
         return False
     if not task.fewest_slots:
         return True
-    counts = np.bincount(choice.device, minlength=int(task.usable.max()) + 1)[task.usable]
-    return bool((counts >= task.fewest_slots).all())
+    most = int(task.usable.max()) + 1
+    now, was = (np.bincount(one.device, minlength=most)[task.usable] for one in (choice, before))
+    return bool((now >= np.minimum(task.fewest_slots, was)).all())
 
 
 def overlaid(base: Choice, moved: list[Choice]) -> Choice:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
+from dmafl.planning.assignment import orders_to_try
 from dmafl.planning.choice import Choice, Drawn
 from dmafl.planning.descent import Candidate, Descent
 from dmafl.planning.found import Budget, Found, found_of
@@ -28,10 +30,10 @@ def _order(problem: Problem, task: TaskProblem, drawn: DrawnOfAll, budget: Budge
         drawn.frequency_Hz[:, task.number],
     )
     found: list[Candidate] = []
-    for in_flight in task.flights:
+    for in_flight, order in product(task.flights, orders_to_try(task)):
         if found and budget.left < 0:
             break
-        descent = Descent(problem, task, in_flight, np.zeros(problem.devices), own)
+        descent = Descent(problem, task, in_flight, np.zeros(problem.devices), own, order)
         found.append(descent.run())
     best = min(found, key=lambda one: (max(one.late_s, 0.0), one.cost))
     return best.choice

@@ -17,7 +17,7 @@ import numpy as np
 from dmafl.errors import bad_input
 from dmafl.learning.aggregation import mix_weight
 from dmafl.physics.transmission import transfer_J
-from dmafl.planning.quality import Calibrated, Printed, Quality, Sharp
+from dmafl.planning.quality import CONCENTRATION, MOST_SPREAD, Calibrated, Printed, Quality, Sharp
 from dmafl.randomness import FloatArray
 from dmafl.scenario.model import Task
 from dmafl.theory.calibrated import Calibration
@@ -262,7 +262,8 @@ def _quality(name: str, dissimilarity: str, known: Knowledge, settings: Task) ->
             )
         constants = known.prediction if known.prediction is not None else known.constants
         if dissimilarity == "gram":
-            return Calibrated(constants, known.labels, known.calibration)
+            spread = CONCENTRATION if constants.devices <= MOST_SPREAD else 0.0
+            return Calibrated(constants, known.labels, known.calibration, spread)
         delta = constants.gram_diagonal
         if constants.factors is None:
             alone = replace(constants, gram=diagonal_gram(delta))

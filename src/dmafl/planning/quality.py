@@ -13,13 +13,23 @@ from dmafl.randomness import FloatArray
 from dmafl.theory.calibrated import TRAINING_POWER, Calibration, predict
 from dmafl.theory.constants import Constants
 from dmafl.theory.features import LabelMix, amount, exchange_of_jobs, features
-from dmafl.theory.gram_bias import Factors, gram_bias_and_gradient, gram_bias_of_replacements
+from dmafl.theory.gram_bias import (
+    Factors,
+    gram_bias_and_gradient,
+    gram_bias_of_replacements,
+    gram_bias_of_slots,
+    weighted,
+)
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.printed import printed
 from dmafl.theory.sharp import bias_of_steps, sharp, sharp_gradient
 
 MOST_CANDIDATES = 48
 """Devices of a large fleet that are looked at for a slot."""
+CONCENTRATION = 0.4
+"""What it costs if one device alone trains, in units of loss: see `Calibrated.concentration`. docs/planner.md."""
+MOST_SPREAD = 300
+"""Devices of a fleet up to which concentration counts: it takes a column a device."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +92,25 @@ class Calibrated:
     constants: Constants
     labels: LabelMix | None
     calibration: Calibration
+    concentration: float = 0.0
+    """Weight of sum_i p_i^2 - 1/I, mean over slots, p as in the Gram bias. Devices with the same labels still hold
+    different samples. Probes tell few devices from many by their labels alone, so that no weight can be fitted."""
     name: str = "calibrated"
 
     def terms(self, jobs: TaskJobs) -> dict[str, float]:
         """See `Quality`."""
         seen = features(jobs, self.constants)
-        return predict(replace(seen, label_bias=self.label_bias(jobs)), self.calibration).terms()
+        predicted = predict(replace(seen, label_bias=self.label_bias(jobs)), self.calibration).terms()
+        return predicted | {"concentration": self.concentration_term(jobs)}
+
+    def concentration_term(self, jobs: TaskJobs) -> float:
+        """What it costs that few devices train; 0 if all have equal shares."""
+        if self.concentration == 0:
+            return 0.0
+        own = Factors(np.eye(self.constants.devices), np.ones(self.constants.devices))
+        return self.concentration * float(
+            gram_bias_of_slots(jobs.device, amount(jobs), own).mean() - 1.0 / self.constants.devices
+        )
 
     def value(self, jobs: TaskJobs) -> float:
         """See `Quality`."""
@@ -106,10 +129,10 @@ class Calibrated:
         value += weight.exchange * float(exchanged.sum()) ** TRAINING_POWER
         steps = weight.training * TRAINING_POWER * N ** (TRAINING_POWER - 1.0) * share
         steps = steps + weight.noise * jobs.mix * (sampling - noise) / work.sum()
-        if weight.gram_bias > 0:
-            bias, of_amount = gram_bias_and_gradient(jobs.device, amount(jobs), self.gram)
-            value += weight.gram_bias * bias
-            steps = steps + weight.gram_bias * of_amount * jobs.mix / (2 * np.sqrt(jobs.steps))
+        if self.knows_balance:
+            bias, of_amount = gram_bias_and_gradient(jobs.device, amount(jobs), self.balance)
+            value += bias
+            steps = steps + of_amount * jobs.mix / (2 * np.sqrt(jobs.steps))
         if self._knows_labels:
             path = self._path(jobs)
             value += weight.label_bias * path.mean
@@ -139,10 +162,8 @@ class Calibrated:
         weight, devices = self.calibration.weights, self.constants.devices
         slot = np.arange(len(jobs))[slots]
         gained = np.zeros((len(slot), devices))
-        if weight.gram_bias > 0:
-            gained += weight.gram_bias * gram_bias_of_replacements(
-                jobs.device, amount(jobs), self.gram, slots=slots
-            )
+        if self.knows_balance:
+            gained += gram_bias_of_replacements(jobs.device, amount(jobs), self.balance, slots=slots)
         if not self._knows_labels:
             return gained
         if devices <= MOST_CANDIDATES:
@@ -159,6 +180,20 @@ class Calibrated:
     def gram(self) -> Factors:
         """Gamma in factors."""
         return self.constants.gram_factors
+
+    @cached_property
+    def balance(self) -> Factors:
+        """What one-sided shares p cost, in factors: th_Z Gamma + concentration I, but for the constant."""
+        parts = [(self.calibration.weights.gram_bias, self.gram)]
+        if self.concentration > 0:
+            devices = self.constants.devices
+            parts.append((self.concentration, Factors(np.eye(devices), np.ones(devices))))
+        return weighted(parts)
+
+    @property
+    def knows_balance(self) -> bool:
+        """Whether it matters who else trains."""
+        return self.balance.columns.shape[1] > 0
 
     @property
     def _knows_labels(self) -> bool:

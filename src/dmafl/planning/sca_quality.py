@@ -102,12 +102,12 @@ class SharedCalibrated:
         steps += excess * alpha
         batch -= weight.noise * alpha * at.steps / work / at.batch**2
 
-        if weight.gram_bias > 0:
+        if self.quality.knows_balance:
             root = np.sqrt(at.steps)
-            Z, of_amount = _gram_bias(mixed * root[:, None], self.quality.gram)
-            value += weight.gram_bias * Z
-            x += weight.gram_bias * (of_amount * root[:, None])[:, :, None] * f.mix[:, None, :]
-            steps += weight.gram_bias * (of_amount * mixed).sum(axis=1) / (2 * root)
+            Z, of_amount = _gram_bias(mixed * root[:, None], self.quality.balance)
+            value += Z - self.quality.concentration / self.quality.constants.devices
+            x += (of_amount * root[:, None])[:, :, None] * f.mix[:, None, :]
+            steps += (of_amount * mixed).sum(axis=1) / (2 * root)
         if weight.label_bias > 0 and self.quality.labels is not None:
             labels, response = self.quality.labels, self.quality.calibration.response * f.rate
             L, of_x, of_time = shared_label_bias(at.x, f.mix, response * at.steps, labels)

@@ -42,7 +42,7 @@ def smooth_value(task: TaskProblem, jobs: TaskJobs, scores: FloatArray | None) -
         if scores is not None and quality.labels is not None:
             losses = loss_by_bias(scores, quality.labels.asked)
             label = th.label_bias * float(losses @ weights_of_slots(len(losses)))
-        return task.weight * (seen - others + label)
+        return task.weight * (seen - others + label + quality.concentration_term(jobs))
     return task.weight * quality.value(jobs)
 
 

@@ -248,11 +248,10 @@ def _as_early_as_can_be(
 
 
 def _gram_slopes(quality: Calibrated, jobs: TaskJobs) -> FloatArray:
-    th = quality.calibration.weights
-    if th.gram_bias <= 0:
+    if not quality.knows_balance:
         return np.zeros(len(jobs))
-    of_amount = gram_bias_gradient(jobs.device, amount(jobs), quality.gram)
-    return np.asarray(th.gram_bias * of_amount * jobs.mix / (2.0 * np.sqrt(jobs.steps)))
+    of_amount = gram_bias_gradient(jobs.device, amount(jobs), quality.balance)
+    return np.asarray(of_amount * jobs.mix / (2.0 * np.sqrt(jobs.steps)))
 
 
 def _bend(
@@ -278,7 +277,7 @@ def _bands(
     quality: Calibrated, weight: float, jobs: TaskJobs, label_band: list[FloatArray]
 ) -> tuple[list[FloatArray], ...]:
     th, made = quality.calibration.weights, []
-    if th.gram_bias > 0:
+    if quality.knows_balance:
         made.append([weight * diagonal for diagonal in gram_band(quality, jobs)])
     if label_band:
         made.append([weight * th.label_bias * diagonal for diagonal in label_band])

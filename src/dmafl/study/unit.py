@@ -14,7 +14,7 @@ from dmafl.schemes.registry import PLANNING
 SCHEMA = 1
 SIMULATOR = 1
 """Raised when the same run gives other numbers than before."""
-PLANNER = 2
+PLANNER = 3
 """Raised when the planner gives other plans than before."""
 
 

@@ -8,6 +8,7 @@ Gamma[i, i'] = (delta_i + delta_i') / 2.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,14 @@ def factors_of(gram: FloatArray) -> Factors:
     size = np.abs(values)
     kept = size > _SMALLEST * size.max(initial=0.0)
     return Factors(np.asarray(vectors[:, kept] * np.sqrt(size[kept])), np.sign(values[kept]))
+
+
+def weighted(parts: Sequence[tuple[float, Factors]]) -> Factors:
+    """Factors of a sum of matrices with weights >= 0; those of weight 0 take no columns."""
+    kept = [(np.sqrt(weight) * one.columns, one.sign) for weight, one in parts if weight > 0]
+    if not kept:
+        return Factors(parts[0][1].columns[:, :0], np.empty(0))
+    return Factors(*(np.concatenate(column, axis=-1) for column in zip(*kept, strict=True)))
 
 
 def diagonal_factors(delta: FloatArray) -> Factors:
