@@ -15,9 +15,9 @@ from dmafl.theory.constants import Constants
 from dmafl.theory.features import LabelMix, amount, exchange_of_jobs, features
 from dmafl.theory.gram_bias import (
     Factors,
+    concentration_of_slots,
     gram_bias_and_gradient,
     gram_bias_of_replacements,
-    gram_bias_of_slots,
     weighted,
 )
 from dmafl.theory.jobs import TaskJobs
@@ -107,10 +107,9 @@ class Calibrated:
         """What it costs that few devices train; 0 if all have equal shares."""
         if self.concentration == 0:
             return 0.0
-        own = Factors(np.eye(self.constants.devices), np.ones(self.constants.devices))
-        return self.concentration * float(
-            gram_bias_of_slots(jobs.device, amount(jobs), own).mean() - 1.0 / self.constants.devices
-        )
+        devices = self.constants.devices
+        spread = concentration_of_slots(jobs.device, amount(jobs), devices).mean() - 1.0 / devices
+        return self.concentration * float(spread)
 
     def value(self, jobs: TaskJobs) -> float:
         """See `Quality`."""
@@ -193,7 +192,7 @@ class Calibrated:
     @property
     def knows_balance(self) -> bool:
         """Whether it matters who else trains."""
-        return self.balance.columns.shape[1] > 0
+        return bool(self.balance.columns.shape[1])
 
     @property
     def _knows_labels(self) -> bool:

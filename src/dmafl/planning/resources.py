@@ -111,6 +111,10 @@ def solve_resources(problem: Problem, choices: Sequence[Choice]) -> Resources:
             best = _Best(cost, state.choices, solved, state.prices)
         elif best.prices is None:
             best = replace(best, converged=solved, prices=state.prices)
+        elif (
+            solved and at is best.choices
+        ):  # with the versions that it really receives nothing is to be gained
+            best = replace(best, converged=True)
         at, last = state.choices, pull
         pull = _pull(stacked, at)
         others = state.other_samples or bool((pull != last).any())

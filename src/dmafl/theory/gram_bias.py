@@ -76,6 +76,26 @@ def gram_bias_of_slots(
     return np.asarray((direction**2) @ gram.sign / total**2)
 
 
+def concentration_of_slots(
+    device: IntArray, amount: FloatArray, devices: int, memory: float = MEMORY
+) -> FloatArray:
+    """sum_i p_k[i]^2 after every slot, p as above: `gram_bias_of_slots` with the identity, without its columns.
+
+    With d_k the remembered amounts by device, |d_k|^2 = memory^2 |d_{k-1}|^2 + 2 a_k memory d_{k-1}[i_k] + a_k^2.
+    """
+    who, a = np.atleast_2d(device), np.atleast_2d(amount)
+    rows, slots = np.arange(len(who)), who.shape[1]
+    kept, since = np.zeros((len(who), devices)), np.zeros((len(who), devices), dtype=np.int64)
+    square, found = np.zeros(len(who)), np.empty_like(a)
+    for k in range(slots):
+        i = who[:, k]
+        before = kept[rows, i] * memory ** (k - since[rows, i])
+        square = memory**2 * square + a[:, k] * (2.0 * before + a[:, k])
+        kept[rows, i], since[rows, i] = before + a[:, k], k
+        found[:, k] = square
+    return np.asarray((found / remembered(a, memory) ** 2).reshape(amount.shape))
+
+
 def gram_bias_gradient(
     device: IntArray, amount: FloatArray, gram: Factors, memory: float = MEMORY
 ) -> FloatArray:
