@@ -81,9 +81,10 @@ def start_order(
             score = np.where(busy > g, np.inf, score)
         else:
             score = np.where(busy > g, score + 1e9, score)
-        behind = pace * (g + 1) - done >= 1.0
-        if (behind & (busy <= g)).any():
-            score = np.where(behind, score, np.inf)
+        if pace > 0:
+            behind = pace * (g + 1) - done >= 1.0
+            if (behind & (busy <= g)).any():
+                score = np.where(behind, score, np.inf)
         k = int(np.argmin(score))
         order[g] = usable[k]
         done[k] += 1.0

@@ -20,7 +20,7 @@ from dmafl.randomness import FloatArray
 from dmafl.theory.calibrated import TRAINING_POWER
 from dmafl.theory.drift import drift_while_under_way
 from dmafl.theory.features import amount, class_scores, exchange_of_jobs, loss_by_bias, training_of_jobs
-from dmafl.theory.gram_bias import concentration_of_slots, gram_bias_of_slots
+from dmafl.theory.gram_bias import gram_bias_of_slots
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.sharp import terms_of_jobs
 from dmafl.world.mobility import IntArray
@@ -184,12 +184,10 @@ def _calibrated(quality: Calibrated, jobs: TaskJobs, drift: FloatArray) -> Float
     value = weight.constant + weight.noise * noise + weight.drift * drift
     for one, each in ((weight.training, training_of_jobs), (weight.exchange, exchange_of_jobs)):
         value += one * table(each(jobs)).sum(axis=1) ** TRAINING_POWER
-    amounts, devices = table(amount(jobs)), quality.constants.devices
+    amounts = table(amount(jobs))
     if weight.gram_bias > 0:
         value += weight.gram_bias * gram_bias_of_slots(device, amounts, quality.gram).mean(axis=1)
-    if quality.concentration > 0:
-        spread = concentration_of_slots(device, amounts, devices).mean(axis=1) - 1.0 / devices
-        value += quality.concentration * spread
+    value += quality.concentration_terms(device, amounts)
     if quality.labels is not None and weight.label_bias > 0:
         G = device.shape[1]
         version = jobs.version.reshape(n, G) - G * np.arange(n)[:, None]

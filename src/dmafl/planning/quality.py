@@ -23,6 +23,7 @@ from dmafl.theory.gram_bias import (
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.printed import printed
 from dmafl.theory.sharp import bias_of_steps, sharp, sharp_gradient
+from dmafl.world.mobility import IntArray
 
 MOST_CANDIDATES = 48
 """Devices of a large fleet that are looked at for a slot."""
@@ -105,11 +106,15 @@ class Calibrated:
 
     def concentration_term(self, jobs: TaskJobs) -> float:
         """What it costs that few devices train; 0 if all have equal shares."""
+        return float(self.concentration_terms(jobs.device, amount(jobs)))
+
+    def concentration_terms(self, device: IntArray, amounts: FloatArray) -> FloatArray:
+        """The same of many schedules, (..., G) each, at once."""
         if self.concentration == 0:
-            return 0.0
+            return np.zeros(device.shape[:-1])
         devices = self.constants.devices
-        spread = concentration_of_slots(jobs.device, amount(jobs), devices).mean() - 1.0 / devices
-        return self.concentration * float(spread)
+        spread = concentration_of_slots(device, amounts, devices).mean(axis=-1) - 1.0 / devices
+        return np.asarray(self.concentration * spread)
 
     def value(self, jobs: TaskJobs) -> float:
         """See `Quality`."""
