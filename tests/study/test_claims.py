@@ -116,6 +116,24 @@ def test_verdict(name, make, verdict):
     assert bool(found.why) == (verdict != "holds")
 
 
+@pytest.mark.parametrize(("size", "frees_none"), [(1, True), (-1, False)])
+def test_c6_says_what_the_drifting_task_spares(size, frees_none):
+    """Others do not respond; the drifting task computes with more energy, or with less."""
+    times, energies = (
+        by_drift("active drift", "compute_s", -1, 0),
+        by_drift("active drift", "compute_J", size, 0),
+    )
+
+    def make(unit, name):
+        made = times(unit, name)
+        made.totals["compute_J"] = energies(unit, name).totals["compute_J"]
+        return made
+
+    why = claim("C6", make).why
+    assert " J instead of " in why
+    assert ("frees no energy" in why) == frees_none
+
+
 def test_c7_is_mixed_if_one_task_does_not_respond():
     responding = by_drift("idle drift", "idle_s", -1, 0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import exp, isnan
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from dmafl.study.design import TRAINED_IMPORTANCES
 from dmafl.study.gathered import BySeed, Gathered
 from dmafl.study.response_claims import drift_sweep, importance_sweep, steps_share
+from dmafl.study.results import Outcome
 from dmafl.study.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED, Comparison, margin, verdict
 
 
@@ -119,9 +120,20 @@ def _drift_facts(gathered: Gathered, claim: str, worst: Comparison) -> list[str]
     }[claim]
     drifting = worst.measure.partition(" while ")[2].partition(" drifts")[0] or worst.task
     sweep = drift_sweep(gathered, drifting, quantity)
-    means_s = [
-        np.mean([one.tasks[worst.task].totals[total] for one in outcomes.values()])
+    before_s, after_s = _ends(sweep, worst.task, total)
+    facts = [f"{name} of {worst.task} from {before_s:.4g} s to {after_s:.4g} s in all"]
+    if claim == "C6" and drifting != worst.task:
+        before_J, after_J = _ends(sweep, drifting, "compute_J")
+        spared = "" if after_J < before_J else ", so that it frees no energy for others"
+        facts.append(f"computing of {drifting} takes {after_J:.2g} J instead of {before_J:.2g} J{spared}")
+    return facts
+
+
+def _ends(sweep: Mapping[float, Mapping[int, Outcome]], task: str, total: str) -> tuple[float, float]:
+    """A total without drift and at the largest, averaged over seeds."""
+    means = [
+        float(np.mean([one.tasks[task].totals[total] for one in outcomes.values()]))
         for outcomes in sweep.values()
         if outcomes
     ]
-    return [f"{name} of {worst.task} from {means_s[0]:.4g} s to {means_s[-1]:.4g} s in all"]
+    return means[0], means[-1]
