@@ -1,8 +1,19 @@
 from math import isnan, nan, sqrt
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dmafl.statistics import Interval, energy_to, interval, mean_over_aggregations, paired, unpaired
+from dmafl.statistics import (
+    Interval,
+    energies_to,
+    energy_to,
+    interval,
+    mean_over_aggregations,
+    paired,
+    unpaired,
+)
 
 T_975_1 = 12.706205
 T_975_2 = 4.302653
@@ -65,8 +76,31 @@ def test_energy_when_first_reached():
     accuracy, energy = [0.1, 0.5, 0.4, 0.6], [0.0, 2.0, 3.0, 7.0]
     assert energy_to(accuracy, energy, 0.1) == (0.0, False)
     assert energy_to(accuracy, energy, 0.5) == (2.0, False)
-    assert energy_to(accuracy, energy, 0.55) == (7.0, False)
+    # three quarters of the way from 0.4 to 0.6, and from 3 J to 7 J
+    assert energy_to(accuracy, energy, 0.55) == (pytest.approx(6.0), False)
+    assert energy_to(accuracy, energy, 0.3) == (pytest.approx(1.0), False)
     assert energy_to(accuracy, energy, 0.61) == (7.0, True)
+
+
+def test_what_tests_tell_of_an_energy():
+    at, accuracy, energy = [0, 5, 10], [0.1, 0.4, 0.6], [0.0, 10.0, 30.0]
+    assert energies_to(at, accuracy, energy, 0.3) == pytest.approx((2.0, 10.0))
+    assert energies_to(at, accuracy, energy, 0.5) == pytest.approx((14.0, 30.0))
+    assert energies_to(at, accuracy, energy, 0.1) == (0.0, 0.0)
+    assert energies_to(at, accuracy, energy, 0.7) == (30.0, 30.0)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=20), st.floats(0, 1), st.integers(1, 7))
+def test_energy_lies_between_what_tests_tell(accuracy, target, every):
+    """Were every aggregation tested, both ends would be the same."""
+    at = every * np.arange(len(accuracy))
+    energy = np.cumsum(np.arange(len(accuracy)))
+    found, censored = energy_to(accuracy, energy, target)
+    least, most = energies_to(at, accuracy, energy, target)
+    assert least <= most
+    assert found <= most + TABLE
+    if every == 1 or censored:
+        assert least == most
 
 
 def test_mean_over_aggregations_does_not_depend_on_spacing():

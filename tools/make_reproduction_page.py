@@ -30,6 +30,8 @@ PAGE = ROOT / "docs" / "reproduction.md"
 IMAGES = ROOT / "docs" / "images"
 DPI = 75
 """Pictures of the documentation stay below 300 KB."""
+TABLES = ("rates", "claims", "readings", "ratios", "ablation")
+"""Names of the Markdown files that a study writes."""
 NOT_RUN = "Not run yet.\n"
 
 
@@ -50,7 +52,8 @@ def choices() -> str:
         + f" `{study.main_partition}`.\n"
         + f"- Importance of one task: {', '.join(f'{value:g}' for value in IMPORTANCES)}, the others at 1.\n"
         + f"- Drift of one task: {', '.join(f'{value:g}' for value in DRIFTS)} times a unit [1/s]: {units}.\n"
-        + f"- Planning takes {study.plan_time_s:g} s a plan; calibration has {study.probes} probes a task.\n"
+        + f"- Planning takes {study.plan_time_s:g} s a plan, {study.sweep_plan_time_s:g} s in the sweeps of drift and"
+        + f" with the printed ends of importance; calibration has {study.probes} probes a task.\n"
     )
 
 
@@ -74,9 +77,11 @@ def by_preset(texts: Mapping[str, str]) -> str:
 
 
 def pictures(name: str, gathered: Gathered) -> str:
-    """Draw the pictures of a preset, and show them."""
+    """Draw the pictures of a preset for which there are outcomes, and show them."""
     shown = []
     for title, figure in figures(gathered):
+        if not any(panel.has_data() for panel in figure.axes):
+            continue
         target = IMAGES / f"study-{name}-{title}.png"
         save_figure(figure, target, DPI)
         shown.append(f"![{title.replace('-', ' ')}, preset {name}](images/{target.name})\n")
@@ -90,7 +95,7 @@ def main() -> None:
     page = replaced(read_text(PAGE, "page"), "choices", choices())
     if not asked.parse_args().text:
         results = Results(ROOT / "results")
-        tables: dict[str, dict[str, str]] = {part: {} for part in ("claims", "ratios", "ablation", "figures")}
+        tables: dict[str, dict[str, str]] = {part: {} for part in (*TABLES, "figures")}
         for old in IMAGES.glob("study-*.png"):
             old.unlink()
         for name in OPEN_CHOICES:
@@ -100,7 +105,7 @@ def main() -> None:
                 continue
             folder = ROOT / "reproduction" / name
             derive(study, results, folder, page=False)
-            for part in ("claims", "ratios", "ablation"):
+            for part in TABLES:
                 tables[part][name] = read_text(folder / f"{part}.md", "table")
             tables["figures"][name] = pictures(name, Gathered(study, found))
         for part, texts in tables.items():

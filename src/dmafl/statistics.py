@@ -79,11 +79,35 @@ def unpaired(a: Iterable[float], b: Iterable[float], level: float = LEVEL) -> In
 def energy_to(accuracy: ArrayLike, energy: ArrayLike, target: float) -> tuple[float, bool]:
     """Energy [J] when `accuracy` first reaches `target`, and False.
 
-    If it never does: energy of the whole run, and True, for *censored*. Both arrays (tests,), in order of time.
+    Between two tests the accuracy is taken to go straight over the energy: a scheme that spends much between tests is
+    not charged for all of it. If the target is never reached: energy of the whole run, and True, for *censored*. Both
+    arrays (tests,), in order of time.
     """
+    seen, spent = np.asarray(accuracy, dtype=float), np.asarray(energy, dtype=float)
+    reached = np.flatnonzero(seen >= target)
+    if not len(reached):
+        return float(spent[-1]), True
+    after = int(reached[0])
+    if after == 0:
+        return float(spent[0]), False
+    return float(np.interp(target, seen[after - 1 : after + 1], spent[after - 1 : after + 1])), False
+
+
+def energies_to(
+    aggregation: ArrayLike, accuracy: ArrayLike, energy: ArrayLike, target: float
+) -> tuple[float, float]:
+    """The least and the most energy [J] at which `accuracy` can have reached `target`, by what tests tell.
+
+    The least is that of one aggregation after the last test below the target; aggregations between two tests are taken
+    to cost the same. If the target is never reached, both are the energy of the whole run. Arrays (tests,), in order.
+    """
+    at, spent = np.asarray(aggregation, dtype=float), np.asarray(energy, dtype=float)
     reached = np.flatnonzero(np.asarray(accuracy, dtype=float) >= target)
-    spent = np.asarray(energy, dtype=float)
-    return (float(spent[reached[0]]), False) if len(reached) else (float(spent[-1]), True)
+    after = int(reached[0]) if len(reached) else len(spent) - 1
+    most = float(spent[after])
+    if after == 0 or not len(reached):
+        return most, most
+    return float(np.interp(at[after - 1] + 1, at, spent)), most
 
 
 def mean_over_aggregations(aggregation: ArrayLike, accuracy: ArrayLike) -> float:

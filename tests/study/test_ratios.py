@@ -1,12 +1,14 @@
 """Energy ratios and ablation, by hand."""
 
+from dataclasses import replace
 from math import log
 
+import numpy as np
 import pytest
 
 from dmafl.study.ablation import ablation
 from dmafl.study.gathered import Gathered
-from dmafl.study.targets import log_ratio, ratios, target
+from dmafl.study.targets import FLOOR, WORST, log_ratio, ratios, target
 from study.made import STUDY, gathered, of_study, task
 
 EXACT = 1e-9
@@ -27,7 +29,23 @@ def test_floor_energy_by_hand():
     """Half of 8 J is computing, a tenth of which is left: 4 + 0.4; against 2 J without computing."""
     first = {1: task((0.0, 0.6), (0.0, 8.0), computing=0.5, floor=0.1)}
     second = {1: task((0.0, 0.6), (0.0, 2.0), computing=0.0)}
-    assert log_ratio(first, second, 0.5, floor=True).effect.mean == pytest.approx(log(4.4 / 2), abs=EXACT)
+    assert log_ratio(first, second, 0.5, FLOOR).effect.mean == pytest.approx(log(4.4 / 2), abs=EXACT)
+
+
+def test_least_favourable_between_tests():
+    """0.5 is passed between 5 and 10 aggregations: first from 6 on, at 12 J; second by the tenth, at 10 J."""
+    at = {"aggregation": np.array([0.0, 5.0, 10.0])}
+    first, second = (
+        replace(one, curve=one.curve | at)
+        for one in (
+            task((0.0, 0.4, 0.6), (0.0, 10.0, 20.0)),
+            task((0.0, 0.3, 0.7), (0.0, 5.0, 10.0)),
+        )
+    )
+    found = log_ratio({1: first}, {1: second}, 0.5, WORST)
+    assert found.effect.mean == pytest.approx(log(12 / 10), abs=EXACT)
+    straight = log_ratio({1: first}, {1: second}, 0.5)
+    assert straight.effect.mean == pytest.approx(log(15 / 7.5), abs=EXACT)
 
 
 def test_interval_of_floor_energies():
@@ -37,7 +55,7 @@ def test_interval_of_floor_energies():
         for seed, spent in ((1, 4.0), (2, 16.0))
     }
     second = {seed: task((0.0, 0.6), (0.0, 1.0), computing=0.0) for seed in (1, 2)}
-    effect = log_ratio(first, second, 0.5, floor=True).effect
+    effect = log_ratio(first, second, 0.5, FLOOR).effect
     assert effect.mean == pytest.approx(2 * log(2), abs=EXACT)
     assert effect.half == pytest.approx(12.706205 * log(2), rel=1e-6)
 

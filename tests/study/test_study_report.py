@@ -16,12 +16,14 @@ from dmafl.pages.study_page import content
 from dmafl.pages.study_report import ended_short
 from dmafl.reports.study_figures import draw_figures, figures
 from dmafl.reports.study_files import write_manifest, write_outcomes, write_tables
+from dmafl.reports.study_markdown import rates_markdown
 from dmafl.reports.study_style import STYLES
-from dmafl.reports.study_tables import ablation_table, claims_table, ratios_table
+from dmafl.reports.study_tables import ablation_table, claims_table, ratios_table, times
 from dmafl.reports.study_view import StudyView
 from dmafl.study.ablation import ablation
 from dmafl.study.bands import over_aggregations, over_energy
 from dmafl.study.claims import CLAIMS, judge
+from dmafl.study.readings import readings
 from dmafl.study.targets import ratios
 from study.made import STUDY, by_scheme, gathered, of_study, task
 
@@ -108,7 +110,7 @@ def test_bands_over_energy_are_at_equal_energies() -> None:
 def test_tables_are_written(tmp_path: Path) -> None:
     found = gathered(MAKE)
     claims = judge(found)
-    write_tables(claims, ratios(found), ablation(found), tmp_path)
+    write_tables(found, claims, readings(found), ratios(found), ablation(found), tmp_path)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "claims.csv").read_text(encoding="utf-8"))))
     assert len(rows) == sum(len(claim.comparisons) for claim in claims)
     (row,) = [
@@ -130,7 +132,56 @@ def test_tables_are_written(tmp_path: Path) -> None:
     assert float(ratio["ratio_low"]) <= float(ratio["ratio"]) <= float(ratio["ratio_high"])
     told = (tmp_path / "claims.md").read_text(encoding="utf-8")
     assert [line.split("**")[1] for line in told.splitlines() if line.startswith("| **")] == list(CLAIMS)
+    counted = list(csv.DictReader(io.StringIO((tmp_path / "readings.csv").read_text(encoding="utf-8"))))
+    assert [one["claim"] for one in counted] == [name for name in ("C2", "C3", "C4") for _ in range(3)]
+    (c2,) = [claim for claim in claims if claim.id == "C2"]
+    assert int(counted[0]["holds"]) == c2.count("holds")
     assert len((tmp_path / "ablation.csv").read_text(encoding="utf-8").splitlines()) == 1 + 3 * 4
+
+
+def test_an_interval_of_missed_targets_has_no_end(tmp_path: Path) -> None:
+    """`dma-fl` reaches what `fedasync` does not in any seed but the tuning one."""
+
+    def make(unit, name):
+        missing = unit.scheme == "fedasync" and unit.seed != STUDY.tuning_seed
+        return by_scheme({"fedasync": 0.1 if missing else 0.7, "dma-fl": 0.9}, {"fedasync": 3.0})(unit, name)
+
+    found = gathered(make)
+    (ratio,) = [
+        one
+        for one in ratios(found)
+        if (one.partition, one.task, one.scheme, one.share) == ("varied", "mnist", "fedasync", 1.0)
+    ]
+    assert ratio.raw.first_censored == 3
+    assert times(ratio.raw).endswith(", ∞]")
+    claims = judge(found)
+    write_tables(found, claims, readings(found), ratios(found), ablation(found), tmp_path)
+    (row,) = [
+        one
+        for one in csv.DictReader(io.StringIO((tmp_path / "ratios.csv").read_text(encoding="utf-8")))
+        if (one["partition"], one["task"], one["scheme"]) == ("varied", "mnist", "fedasync")
+        and one["target_share"] == "1"
+    ]
+    assert (row["ratio_high"], row["guessed"]) == ("", "False")
+    (shown,) = [
+        one.shown
+        for one in claims[1].comparisons
+        if (one.partition, one.task, one.first) == ("varied", "mnist", "fedasync") and "100%" in one.measure
+    ]
+    assert shown.endswith(", +∞]")
+
+
+def test_rates_that_were_tried(tmp_path: Path) -> None:
+    """The third of five rates ends best; nothing is said of partitions that were not run."""
+
+    def make(unit, name):
+        place = unit.swept[2] if unit.swept and unit.swept[1] == "learning rate" else 0.0
+        return task((0.0, 0.5 - 0.1 * abs(place - 2)) if unit.trained else None)
+
+    told = rates_markdown(gathered(make)).splitlines()
+    assert len(told) == 2 + 3 * 5
+    assert told[2 + 2] == "| svhn | 0.025 | 0.500 | 0.500 | 0.500 | 0.500 |"
+    assert "Not run" in rates_markdown(gathered(make, groups=("tuning",)))
 
 
 def test_curves_and_totals_are_written(tmp_path: Path) -> None:
@@ -141,7 +192,7 @@ def test_curves_and_totals_are_written(tmp_path: Path) -> None:
     table = pq.read_table(tmp_path / "curves.parquet")
     trained = sum(outcome.unit.trained for outcome in outcomes)
     assert table.num_rows == trained * 3 * 3, "three tasks, three tests"
-    assert set(table.column("swept").to_pylist()) == {None, "importance"}
+    assert set(table.column("swept").to_pylist()) == {None, "importance", "learning rate"}
     totals = (tmp_path / "totals.csv").read_text(encoding="utf-8").splitlines()
     assert len(totals) == 1 + 3 * len(outcomes)
 
@@ -175,7 +226,7 @@ def test_runs_that_ended_short_are_named() -> None:
 
 def test_the_page_has_all_claims_and_curves_and_needs_nothing_else() -> None:
     found = gathered(MAKE)
-    made = content(found, judge(found), ratios(found), ablation(found), {"tuning": (3, 3)})
+    made = content(found, judge(found), readings(found), ratios(found), ablation(found), {"tuning": (3, 3)})
     text = made.page(("study.js",), ("study.css",))
     assert all(f"<td>{claim}</td>" in text for claim in CLAIMS)
     assert "3 of 3 runs" in text
@@ -192,7 +243,7 @@ def test_the_page_has_all_claims_and_curves_and_needs_nothing_else() -> None:
 
 def test_a_page_of_nothing_says_so() -> None:
     found = gathered(lambda unit, name: task(), groups=("tuning",))
-    made = content(found, judge(found), [], [], {"tuning": (3, 3), "baselines": (0, 45)})
+    made = content(found, judge(found), [], [], [], {"tuning": (3, 3), "baselines": (0, 45)})
     assert made.data["curves"] == []
     assert "3 of 48 runs" in made.main
 

@@ -109,8 +109,8 @@ def _times(value: float) -> str:
 
 def _method(gathered: Gathered) -> str:
     return (
-        "Accuracy is that of the last test. Energy is that of devices and base station until a test first reaches "
-        "the accuracy that both schemes reach. "
+        "Accuracy is that of the last test. Energy is that of devices and base station until accuracy, straight "
+        "between tests, first reaches what both schemes reach. "
     ) + (
         "In brackets: 95% t-intervals of differences (for energy, of logarithms) paired by seed."
         if len(gathered.seeds) > 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from math import isinf
 
 from dmafl.reports.console import number
 
@@ -132,4 +133,6 @@ def _cell(cell: Cell) -> Html:
         return element("td", "–", class_="number")
     if isinstance(cell, str):
         return element("td", cell)
+    if isinstance(cell, float) and isinf(cell):
+        return element("td", "∞" if cell > 0 else "−∞", class_="number")
     return element("td", number(float(cell)), class_="number")

@@ -15,38 +15,41 @@ from dmafl.reports.study_tables import counts
 from dmafl.study.ablation import Ablation
 from dmafl.study.design import TASKS
 from dmafl.study.gathered import Gathered
+from dmafl.study.readings import Counted
 from dmafl.study.targets import Ratio
 from dmafl.study.verdicts import Claim, Comparison
 
 SCRIPTS = ("study.js",)
 STYLES = ("study.css",)
-Counted = Mapping[str, tuple[int, int]]
+There = Mapping[str, tuple[int, int]]
 
 
 def write_page(
     gathered: Gathered,
     claims: Sequence[Claim],
+    readings: Sequence[Counted],
     ratios: Sequence[Ratio],
     ablation: Sequence[Ablation],
-    counted: Counted,
+    counted: There,
     path: Path,
 ) -> None:
     """Write the page; it needs no other file and no network."""
-    write_text(path, content(gathered, claims, ratios, ablation, counted).page(SCRIPTS, STYLES))
+    write_text(path, content(gathered, claims, readings, ratios, ablation, counted).page(SCRIPTS, STYLES))
 
 
 def content(
     gathered: Gathered,
     claims: Sequence[Claim],
+    readings: Sequence[Counted],
     ratios: Sequence[Ratio],
     ablation: Sequence[Ablation],
-    counted: Counted,
+    counted: There,
 ) -> Content:
     """What the page says."""
     study = gathered.study
     there = [scheme for scheme in SCHEMES if any(scheme in gathered.schemes(one) for one in study.partitions)]
     sections = (
-        Section("claims", "Claims", _claims(claims)),
+        Section("claims", "Claims", _claims(claims, readings)),
         Section("curves", "Accuracy of all schemes", _curve_plots(gathered)),
         Section("ratios", "Energy to target accuracies, relative to dma-fl", _ratios(ratios)),
         Section("importance", "Importance", _importance_plots()),
@@ -58,7 +61,7 @@ def content(
     return Content(title, _lead(gathered, counted, there), sections, study_data(gathered))
 
 
-def _lead(gathered: Gathered, counted: Counted, there: Sequence[str]) -> Html:
+def _lead(gathered: Gathered, counted: There, there: Sequence[str]) -> Html:
     done, wanted = (sum(one[side] for one in counted.values()) for side in (0, 1))
     seeds = ", ".join(str(seed) for seed in gathered.study.seeds)
     return together(
@@ -96,7 +99,7 @@ def _chips(kind: str, legend: str, names: Sequence[str], there: Sequence[str] | 
     )
 
 
-def _claims(claims: Sequence[Claim]) -> Html:
+def _claims(claims: Sequence[Claim], readings: Sequence[Counted]) -> Html:
     rows = [
         [
             claim.id,
@@ -123,6 +126,14 @@ def _claims(claims: Sequence[Claim]) -> Html:
                 ),
             )
             for claim in claims
+        ),
+        folded(
+            "C2 to C4, by how energy is read",
+            table(
+                "How comparisons come out, by how energy up to a target is read",
+                ("Claim", "Energy up to a target", "Holds", "Fails", "Undecided"),
+                [[one.claim, one.energy, one.holds, one.fails, one.undecided] for one in readings],
+            ),
         ),
     )
 
@@ -151,8 +162,7 @@ def _comparison(one: Comparison) -> list[Cell]:
         one.second,
         one.measure if one.judged else f"{one.measure} (not judged)",
         one.effect.mean,
-        one.effect.low,
-        one.effect.high,
+        *one.ends,
         one.effect.n,
         one.first_censored,
         one.second_censored,
@@ -220,6 +230,9 @@ def _ratios(ratios: Sequence[Ratio]) -> Html:
         "Lowest frequency",
         "From",
         "To",
+        "Time",
+        "From",
+        "To",
         "Seeds",
         "Missed by it",
         "By dma-fl",
@@ -228,13 +241,9 @@ def _ratios(ratios: Sequence[Ratio]) -> Html:
         [
             one.partition,
             one.task,
-            f"{one.share:.0%}: {one.target:.3f}",
+            f"{one.share:.0%}: {one.target:.3f}" + (" (guessing reaches it)" if one.guessed else ""),
             one.scheme,
-            *(
-                exp(end)
-                for side in (one.raw, one.floor)
-                for end in (side.effect.mean, side.effect.low, side.effect.high)
-            ),
+            *(exp(end) for side in (one.raw, one.floor, one.time) for end in (side.effect.mean, *side.ends)),
             one.raw.effect.n,
             one.raw.first_censored,
             one.raw.second_censored,
@@ -242,7 +251,7 @@ def _ratios(ratios: Sequence[Ratio]) -> Html:
         for one in ratios
     ]
     return table(
-        "Energy to a target over that of dma-fl, and the same with every CPU at its lowest frequency",
+        "Energy to a target over that of dma-fl, the same with every CPU at its lowest frequency, and time",
         head,
         rows,
     )
@@ -280,6 +289,6 @@ def _ablation_part(ablation: Sequence[Ablation]) -> Html:
     return together(_plots("ablation", caption, "Accuracy for energy of {}"), table("Ablation", head, rows))
 
 
-def _runs(counted: Counted) -> Html:
+def _runs(counted: There) -> Html:
     rows: list[list[Cell]] = [[group, there, wanted] for group, (there, wanted) in counted.items()]
     return table("Runs that are there", ("Group", "There", "Wanted"), rows)

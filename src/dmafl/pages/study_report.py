@@ -13,6 +13,7 @@ from dmafl.study.ablation import ablation
 from dmafl.study.claims import judge
 from dmafl.study.design import Study
 from dmafl.study.gathered import Gathered
+from dmafl.study.readings import readings
 from dmafl.study.reproduce import outcomes
 from dmafl.study.results import Outcome, Results
 from dmafl.study.targets import ratios
@@ -38,11 +39,12 @@ def derive(
         found += own
     gathered = Gathered(study, found)
     claims, energies, variants = judge(gathered), ratios(gathered), ablation(gathered)
-    write_tables(claims, energies, variants, output)
+    counts = readings(gathered)
+    write_tables(gathered, claims, counts, energies, variants, output)
     write_outcomes(found, output)
     figures = draw_figures(gathered, output / "figures")
     if page:
-        write_page(gathered, claims, energies, variants, counted, output / "study.html")
+        write_page(gathered, claims, counts, energies, variants, counted, output / "study.html")
     short = ended_short(found)
     write_manifest(study, counted, *_made_with(found), short, figures, output)
     if out is not None:

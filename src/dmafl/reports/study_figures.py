@@ -24,6 +24,7 @@ from dmafl.study.targets import SHARES, target
 FORMATS = (".svg", ".png")
 DPI = 110
 OF_THE_PAPER = (*PLANNED, *BASELINES)
+TARGETS = "targets: " + ", ".join(f"{share:.0%}" for share in SHARES) + " of fedasync's accuracy, tuning seed"
 NUMBERS = {"dirichlet": ("05", "06"), "varied": ("11", "12"), "k_labels": ("13", "14")}
 """The paper's figures of accuracy against aggregations and energy."""
 
@@ -69,7 +70,7 @@ def _accuracy(gathered: Gathered, partition: str) -> Any:
 
 
 def _energy(gathered: Gathered, partition: str) -> Any:
-    """Figs. 6, 12 and 14: accuracy against energy; dotted lines are the targets of the energy ratios."""
+    """Figs. 6, 12 and 14: accuracy against energy, and the targets of the energy ratios."""
     figure, axes = panels(_title(gathered, "Accuracy for energy", partition))
     _by_energy(gathered, partition, axes[0], OF_THE_PAPER)
     finish(figure, axes)
@@ -106,7 +107,9 @@ def _by_energy(gathered: Gathered, partition: str, row: Any, schemes: tuple[str,
             targets = [target(gathered, partition, task, share) for share in SHARES]
             for accuracy in targets:
                 if accuracy is not None:
-                    panel.axhline(accuracy, color="#444444", linestyle=":", linewidth=0.8, zorder=1)
+                    panel.axhline(
+                        accuracy, color="#444444", linestyle=":", linewidth=0.8, zorder=1, label=TARGETS
+                    )
     row[0].set_ylabel("test accuracy")
 
 

@@ -11,10 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from dmafl.files import canonical_json, replacing, sha256_of, write_json, write_text
-from dmafl.reports.study_markdown import ablation_markdown, claims_markdown, ratios_markdown
-from dmafl.reports.study_tables import Row, ablation_rows, claim_rows, interval_columns, ratio_rows
+from dmafl.reports.study_markdown import (
+    ablation_markdown,
+    claims_markdown,
+    rates_markdown,
+    ratios_markdown,
+    readings_markdown,
+)
+from dmafl.reports.study_tables import Row, ablation_rows, claim_rows, effect_columns, ratio_rows
 from dmafl.study.ablation import Ablation
 from dmafl.study.design import Study
+from dmafl.study.gathered import Gathered
+from dmafl.study.readings import Counted
 from dmafl.study.results import CURVE, TOTALS, Outcome
 from dmafl.study.targets import Ratio
 from dmafl.study.verdicts import Claim
@@ -26,14 +34,22 @@ SWEPT = ("swept_task", "swept", "swept_value")
 
 
 def write_tables(
-    claims: Sequence[Claim], ratios: Sequence[Ratio], ablation: Sequence[Ablation], folder: Path
+    gathered: Gathered,
+    claims: Sequence[Claim],
+    counted: Sequence[Counted],
+    ratios: Sequence[Ratio],
+    ablation: Sequence[Ablation],
+    folder: Path,
 ) -> None:
-    """claims, ratios and ablation, each as CSV and Markdown; claims also as JSON."""
+    """claims, readings, ratios and ablation, each as CSV and Markdown; claims also as JSON."""
     write_csv(folder / "claims.csv", claim_rows(claims))
+    write_csv(folder / "readings.csv", [asdict(one) for one in counted])
     write_csv(folder / "ratios.csv", ratio_rows(ratios))
     write_csv(folder / "ablation.csv", ablation_rows(ablation))
     write_json(folder / "claims.json", {"schema": SCHEMA, "claims": [_plain(claim) for claim in claims]})
     write_text(folder / "claims.md", claims_markdown(claims))
+    write_text(folder / "rates.md", rates_markdown(gathered))
+    write_text(folder / "readings.md", readings_markdown(counted))
     write_text(folder / "ratios.md", ratios_markdown(ratios))
     write_text(folder / "ablation.md", ablation_markdown(ablation))
 
@@ -137,7 +153,7 @@ def _plain(claim: Claim) -> Row:
                 "first": one.first,
                 "second": one.second,
                 "measure": one.measure,
-                **{key: _finite(value) for key, value in interval_columns("effect", one.effect).items()},
+                **{key: _finite(value) for key, value in effect_columns(one).items()},
                 "claimed": [_finite(end) for end in one.claimed],
                 "state": one.state,
                 "judged": one.judged,

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from statistics import fmean
 
 from dmafl.reports.console import number
 from dmafl.reports.study_tables import counts, difference, missed, strongest, times, weakest
 from dmafl.study.ablation import Ablation
+from dmafl.study.design import RATES
+from dmafl.study.gathered import Gathered
+from dmafl.study.readings import Counted
 from dmafl.study.targets import Ratio
 from dmafl.study.verdicts import Claim, Comparison
+
+GUESS = "†"
+"""Marks a target that guessing reaches."""
 
 
 def claims_markdown(claims: Sequence[Claim]) -> str:
@@ -43,6 +50,33 @@ def claims_markdown(claims: Sequence[Claim]) -> str:
     return made
 
 
+def readings_markdown(found: Sequence[Counted]) -> str:
+    """One row a claim and a way to read energy."""
+    head = ("Claim", "Energy up to a target", "Holds / fails / undecided")
+    rows = [[one.claim, one.energy, f"{one.holds}/{one.fails}/{one.undecided}"] for one in found]
+    return markdown_table(head, rows)
+
+
+def rates_markdown(gathered: Gathered) -> str:
+    """One row a task and learning rate: how `fedasync` ended on the tuning seed, by partition."""
+    partitions = gathered.study.partitions
+    own = gathered.study.unit(partitions[0], "fedasync", gathered.study.tuning_seed).scenario().tasks
+    rows = []
+    for task, rates in RATES.items():
+        for place, rate in enumerate(rates):
+            ended = [
+                float(one.tasks[task].curve["accuracy"][-1])
+                for partition in partitions
+                if (one := gathered.tried(partition, place)) is not None
+            ]
+            if len(ended) == len(partitions):
+                chosen = "**" if rate == own[task].learning_rate else ""
+                rows.append(
+                    [task, f"{chosen}{rate:g}{chosen}", *(f"{one:.3f}" for one in (*ended, fmean(ended)))]
+                )
+    return markdown_table(("Task", "Learning rate", *partitions, "Mean"), rows) if rows else "Not run yet.\n"
+
+
 def ratios_markdown(ratios: Sequence[Ratio]) -> str:
     """One row a scheme, task and partition; a column a target, raw and with every CPU at its lowest frequency."""
     shares = sorted({one.share for one in ratios})
@@ -52,17 +86,23 @@ def ratios_markdown(ratios: Sequence[Ratio]) -> str:
     head = ["Partition", "Task", "Scheme"]
     for share in shares:
         head += [f"{share:.0%}", f"{share:.0%}, lowest frequency", "missed"]
+    head.append("time to the last")
     rows = []
     for key, found in grouped.items():
         row = list(key)
         for share in shares:
-            row += (
-                [times(found[share].raw), times(found[share].floor), missed(found[share].raw)]
-                if share in found
-                else [""] * 3
-            )
-        rows.append(row)
+            row += _cells(found[share]) if share in found else [""] * 3
+        last = found[max(found)]
+        rows.append([*row, times(last.time) + _mark(last)])
     return markdown_table(head, rows)
+
+
+def _cells(one: Ratio) -> list[str]:
+    return [times(one.raw) + _mark(one), times(one.floor) + _mark(one), missed(one.raw)]
+
+
+def _mark(one: Ratio) -> str:
+    return f" {GUESS}" if one.guessed else ""
 
 
 def ablation_markdown(found: Sequence[Ablation]) -> str:
@@ -103,4 +143,4 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _effect(one: Comparison | None) -> str:
     if one is None:
         return ""
-    return f"{difference(one.effect)} ({one.task}, {one.partition}: {one.first} against {one.second}, {one.measure})"
+    return f"{one.shown} ({one.task}, {one.partition}: {one.first} against {one.second}, {one.measure})"

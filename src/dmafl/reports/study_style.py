@@ -27,8 +27,11 @@ STYLES = {
     scheme: {"color": GREY if colour == YELLOW else colour, "marker": mark}
     for scheme, colour, mark in zip(SCHEMES, COLOURS, MARKS, strict=True)
 }
+TASK_COLOURS = ("#997700", "#994455", "#6699cc")
+"""Tol's medium contrast: not those of schemes, and told apart with every kind of colour vision."""
 TASK_STYLES = {
-    task: {"color": colour, "marker": mark} for task, colour, mark in zip(TASKS, COLOURS, MARKS, strict=False)
+    task: {"color": colour, "marker": mark}
+    for task, colour, mark in zip(TASKS, TASK_COLOURS, MARKS, strict=False)
 }
 TASK_NAMES = {"svhn": "SVHN", "mnist": "MNIST", "fashion_mnist": "Fashion-MNIST"}
 PARTITION_NAMES = {
@@ -89,6 +92,8 @@ def finish(figure: Any, axes: Any) -> None:
             panel.set_yticks([])
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             labels.setdefault(label, handle)
+    # Lines that are no curves come last.
+    labels = dict(sorted(labels.items(), key=lambda one: one[1].get_linestyle() == ":"))
     if labels:
         figure.legend(
             labels.values(),

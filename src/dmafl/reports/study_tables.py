@@ -106,9 +106,11 @@ def difference(one: Interval) -> str:
 
 def times(ratio: LogRatio) -> str:
     """A log ratio as a factor with its interval."""
-    effect = ratio.effect
-    ends = f" [{exp(effect.low):.3g}, {exp(effect.high):.3g}]" if isfinite(effect.half) else ""
-    return f"{exp(effect.mean):.3g}{ends}"
+    middle = f"{exp(ratio.effect.mean):.3g}"
+    if not isfinite(ratio.effect.half):
+        return middle
+    low, high = (f"{exp(end):.3g}".replace("inf", "∞") for end in ratio.ends)
+    return f"{middle} [{low}, {high}]"
 
 
 def missed(ratio: LogRatio) -> str:
@@ -127,7 +129,7 @@ def claim_rows(claims: Iterable[Claim]) -> list[Row]:
             "first": one.first,
             "second": one.second,
             "measure": one.measure,
-            **interval_columns("effect", one.effect),
+            **effect_columns(one),
             "claimed_above": one.claimed[0],
             "claimed_below": one.claimed[1],
             "state": one.state,
@@ -151,8 +153,10 @@ def ratio_rows(ratios: Iterable[Ratio]) -> list[Row]:
             "target_accuracy": one.target,
             "scheme": one.scheme,
             "against": "dma-fl",
-            **_factor_columns("ratio", one.raw.effect),
-            **_factor_columns("floor_ratio", one.floor.effect),
+            **_factor_columns("ratio", one.raw),
+            **_factor_columns("floor_ratio", one.floor),
+            **_factor_columns("time_ratio", one.time),
+            "guessed": one.guessed,
             "seeds": one.raw.effect.n,
             "scheme_censored": one.raw.first_censored,
             "against_censored": one.raw.second_censored,
@@ -180,17 +184,19 @@ def ablation_rows(found: Iterable[Ablation]) -> list[Row]:
     ]
 
 
-def interval_columns(name: str, one: Interval) -> Row:
-    """An interval as columns: mean, ends and number of seeds."""
-    return _ends(name, one) | {"seeds": one.n}
+def effect_columns(one: Comparison) -> Row:
+    """An effect as columns: mean, ends and number of seeds."""
+    low, high = one.ends
+    return {"effect": one.effect.mean, "effect_low": low, "effect_high": high, "seeds": one.effect.n}
 
 
 def _ends(name: str, one: Interval) -> Row:
     return {name: one.mean, f"{name}_low": one.low, f"{name}_high": one.high}
 
 
-def _factor_columns(name: str, one: Interval) -> Row:
-    return {key: exp(value) for key, value in _ends(name, one).items()}
+def _factor_columns(name: str, one: LogRatio) -> Row:
+    low, high = one.ends
+    return {name: exp(one.effect.mean), f"{name}_low": exp(low), f"{name}_high": exp(high)}
 
 
 def weakest(claim: Claim) -> Comparison | None:

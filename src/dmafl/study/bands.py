@@ -36,13 +36,16 @@ def over_aggregations(of: BySeed, column: str = "accuracy") -> Band | None:
 
 
 def over_energy(of: BySeed) -> Band | None:
-    """Accuracy at equal energies, from the first aggregation of every seed to where the first seed ends."""
-    curves = [(one.energy_J, one.curve["accuracy"]) for one in of.values() if one.curve]
-    curves = [(x[x > 0], y[x > 0]) for x, y in curves]
-    curves = [(x, y) for x, y in curves if len(x)]
-    if not curves:
+    """Accuracy at equal energies, from one aggregation of every seed to where the first seed ends.
+
+    Before the first test, too, accuracy goes straight over energy, as it does in energies to a target.
+    """
+    runs = [one for one in of.values() if one.curve and one.energy_J[-1] > 0]
+    if not runs:
         return None
-    first, last = max(float(x[0]) for x, _ in curves), min(float(x[-1]) for x, _ in curves)
+    curves = [(one.energy_J, one.curve["accuracy"]) for one in runs]
+    first = max(float(np.interp(1.0, one.curve["aggregation"], one.energy_J)) for one in runs)
+    last = min(float(x[-1]) for x, _ in curves)
     if first > last:
         return None
     grid = np.geomspace(first, last, POINTS)

@@ -62,7 +62,7 @@ CLAIMS: dict[str, tuple[str, str, Callable[[Gathered], list[Comparison]]]] = {
 """Text, figure of the paper, and comparisons of each claim."""
 
 
-JUDGED_WITH = {"C6": "phone", "C8": "paper"}
+JUDGED_WITH = {"C6": "phone"}
 """Claims that one preset alone can tell of."""
 
 

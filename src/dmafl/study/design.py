@@ -18,6 +18,13 @@ BASELINES = ("fedasync", "fedavg-full", "fedavg-partial")
 PLANNED = ("dma-fl", "dma-fl-nr", "dma-fl-ns")
 BEYOND = ("dma-fl-online", "fedbuff")
 """Schemes that the paper does not have."""
+RATES = {
+    "svhn": (0.005, 0.0125, 0.025, 0.05, 0.1),
+    "mnist": (0.02, 0.05, 0.1, 0.2, 0.4),
+    "fashion_mnist": (0.02, 0.05, 0.1, 0.2, 0.4),
+}
+"""Learning rates that `fedasync` was tried with on the tuning seed; a run takes one of each task, place by place."""
+ALL_TASKS = "all tasks"
 IMPORTANCES = (1e-2, 1e-1, 1e1, 1e2)
 """gamma/chi of one task, the others at 1, which is `dma-fl` itself."""
 TRAINED_IMPORTANCES = (1e-2, 1e2)
@@ -27,7 +34,17 @@ DRIFTS = (0.0, 1.0, 10.0, 100.0)
 """Raised drift of one task, in multiples of `Study.drift_unit`, the others at 0."""
 VARIANTS = (("printed", "diagonal"), ("sharp", "diagonal"), ("calibrated", "diagonal"))
 """What plans are made with in the ablation, beside calibrated and gram, which is `dma-fl` itself."""
-GROUPS = ("tuning", "baselines", "planned", "importance", "active drift", "idle drift", "ablation", "beyond")
+GROUPS = (
+    "tuning",
+    "baselines",
+    "planned",
+    "importance",
+    "active drift",
+    "idle drift",
+    "ablation",
+    "beyond",
+    "rates",
+)
 """In the order in which they are run."""
 
 _COMPARED = ("tuning", "baselines", "planned")
@@ -92,6 +109,7 @@ class Study:
             "active drift": self._drift("active"),
             "idle drift": self._drift("idle"),
             "ablation": self._ablation(),
+            "rates": self._rates(),
         }
         if group not in makers:
             raise bad_input("group", f"must be one of {', '.join(makers)}", group, "Choose one of these.")
@@ -105,6 +123,18 @@ class Study:
         """What the targets of the energy ratios are fixed on."""
         for partition in self.partitions:
             yield self.unit(partition, "fedasync", self.tuning_seed)
+
+    def _rates(self) -> Iterator[Unit]:
+        """What learning rates were chosen by."""
+        for partition in self.partitions:
+            for place in range(len(RATES["svhn"])):
+                yield self.unit(
+                    partition,
+                    "fedasync",
+                    self.tuning_seed,
+                    changes=tuple((f"tasks.{task}.learning_rate", RATES[task][place]) for task in TASKS),
+                    swept=(ALL_TASKS, "learning rate", float(place)),
+                )
 
     def _of_schemes(self, schemes: tuple[str, ...]) -> Iterator[Unit]:
         for seed in self.seeds:

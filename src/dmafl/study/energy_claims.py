@@ -10,7 +10,7 @@ from dmafl.statistics import energy_to, interval
 from dmafl.study.accuracy_claims import OTHERS
 from dmafl.study.design import TASKS
 from dmafl.study.gathered import Gathered
-from dmafl.study.targets import SHARES, log_ratio, target
+from dmafl.study.targets import PLAIN, SHARES, Reading, guessed, log_ratio, target
 from dmafl.study.verdicts import Comparison
 
 ASYNCHRONOUS = ("dma-fl", "dma-fl-nr", "dma-fl-ns", "fedasync")
@@ -22,20 +22,20 @@ WITHIN = 10.0
 J_PER_KJ = 1000.0
 
 
-def c2(gathered: Gathered) -> list[Comparison]:
+def c2(gathered: Gathered, reading: Reading = PLAIN) -> list[Comparison]:
     """Every partition: all others need more energy than `dma-fl`."""
-    return _need_more(gathered, gathered.study.partitions, OTHERS, ["dma-fl"])
+    return _need_more(gathered, gathered.study.partitions, OTHERS, ["dma-fl"], reading)
 
 
-def c3(gathered: Gathered) -> list[Comparison]:
+def c3(gathered: Gathered, reading: Reading = PLAIN) -> list[Comparison]:
     """Every partition: synchronous schemes need more energy than asynchronous ones."""
-    return _need_more(gathered, gathered.study.partitions, SYNCHRONOUS, ASYNCHRONOUS)
+    return _need_more(gathered, gathered.study.partitions, SYNCHRONOUS, ASYNCHRONOUS, reading)
 
 
-def c4(gathered: Gathered) -> list[Comparison]:
+def c4(gathered: Gathered, reading: Reading = PLAIN) -> list[Comparison]:
     """`dma-fl-nr` and `fedasync` need more than `dma-fl` and `dma-fl-ns`, where the paper shows all four."""
     shown = [partition for partition in gathered.study.partitions if partition != "varied"]
-    return _need_more(gathered, shown, ("dma-fl-nr", "fedasync"), ("dma-fl", "dma-fl-ns"))
+    return _need_more(gathered, shown, ("dma-fl-nr", "fedasync"), ("dma-fl", "dma-fl-ns"), reading)
 
 
 def c8(gathered: Gathered) -> list[Comparison]:
@@ -55,22 +55,24 @@ def c8(gathered: Gathered) -> list[Comparison]:
                 effect,
                 (-log(WITHIN), log(WITHIN)),
                 sum(missed for _, missed in spent),
-                judged=gathered.study.preset == "paper",
             )
         )
     return found
 
 
 def _need_more(
-    gathered: Gathered, partitions: Sequence[str], more: Sequence[str], less: Sequence[str]
+    gathered: Gathered, partitions: Sequence[str], more: Sequence[str], less: Sequence[str], reading: Reading
 ) -> list[Comparison]:
-    """Log ratio of energies to every target, of each of `more` against each of `less`."""
+    """Log ratio of energies to every target, of each of `more` against each of `less`.
+
+    A target that guessing reaches is shown and not judged.
+    """
     found = []
     for partition, task, share in product(partitions, TASKS, SHARES):
         accuracy = target(gathered, partition, task, share)
         for first, second in product(more, less):
             one, other = (gathered.of(partition, scheme, task) for scheme in (first, second))
-            ratio = log_ratio(one, other, accuracy)
+            ratio = log_ratio(one, other, accuracy, reading)
             found.append(
                 Comparison(
                     f"log energy to {share:.0%} of fedasync's accuracy",
@@ -81,6 +83,7 @@ def _need_more(
                     ratio.effect,
                     first_censored=ratio.first_censored,
                     second_censored=ratio.second_censored,
+                    judged=not guessed(task, accuracy),
                 )
             )
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dmafl.study.design import Study
+from dmafl.study.design import ALL_TASKS, Study
 from dmafl.study.results import Outcome, TaskOutcome
 
 BySeed = dict[int, TaskOutcome]
@@ -19,12 +19,12 @@ class Gathered:
     def __init__(self, study: Study, outcomes: Iterable[Outcome]) -> None:
         self.study = study
         self._plain: dict[tuple[str, str], dict[int, Outcome]] = {}
-        self._swept: dict[tuple[str, str, float], dict[int, Outcome]] = {}
+        self._swept: dict[tuple[str, str, str, float], dict[int, Outcome]] = {}
         self._variants: dict[tuple[str, str], dict[int, Outcome]] = {}
         for outcome in outcomes:
             unit = outcome.unit
             if unit.swept is not None:
-                self._swept.setdefault(unit.swept, {})[unit.seed] = outcome
+                self._swept.setdefault((unit.partition, *unit.swept), {})[unit.seed] = outcome
             elif (unit.quality, unit.dissimilarity) != FULL:
                 self._variants.setdefault((unit.quality, unit.dissimilarity), {})[unit.seed] = outcome
             else:
@@ -47,8 +47,13 @@ class Gathered:
         return _task(self._plain.get((partition, "fedasync"), {}), task).get(self.study.tuning_seed)
 
     def swept(self, task: str, quantity: str, value: float) -> dict[int, Outcome]:
-        """Outcomes with `quantity` of `task` at `value`, by seed."""
-        return self._of_seeds(self._swept.get((task, quantity, value), {}))
+        """Outcomes with `quantity` of `task` at `value` where sweeps are done, by seed."""
+        return self._of_seeds(self._swept.get((self.study.main_partition, task, quantity, value), {}))
+
+    def tried(self, partition: str, place: int) -> Outcome | None:
+        """`fedasync` on the tuning seed with the learning rates at one place of those that were tried."""
+        found = self._swept.get((partition, ALL_TASKS, "learning rate", float(place)), {})
+        return found.get(self.study.tuning_seed)
 
     def unswept(self) -> dict[int, Outcome]:
         """`dma-fl` where sweeps are done, by seed."""

@@ -30,7 +30,7 @@ def reason(gathered: Gathered, claim: str, comparisons: Sequence[Comparison]) ->
     parts = [
         f"of {len(judged)} comparisons {len(judged) - len(open_ones)} hold, {len(failed)} fail, "
         f"{len(open_ones) - len(failed)} undecided",
-        f"farthest: {worst.label} ({_shown(worst)}, {'fails' if failed else UNDECIDED})",
+        f"farthest: {worst.label} ({worst.shown}, {'fails' if failed else UNDECIDED})",
         *_missed(worst),
         *_facts(gathered, claim, worst),
     ]
@@ -44,14 +44,7 @@ def _sentence(text: str) -> str:
 def _why_not_run(gathered: Gathered, claim: str) -> str:
     if claim == "C6" and gathered.study.preset == "paper":
         return "Judged with the preset phone: with this one computation is negligible beside transmission."
-    if claim == "C8" and gathered.study.preset != "paper":
-        return "Judged with the preset paper, which has the printed payloads and powers."
     return "Its runs are not there."
-
-
-def _shown(comparison: Comparison) -> str:
-    effect = comparison.effect
-    return f"{effect.mean:+.3f} ± {effect.half:.3f}"
 
 
 def _missed(comparison: Comparison) -> list[str]:
@@ -73,7 +66,12 @@ def _facts(gathered: Gathered, claim: str, worst: Comparison) -> list[str]:
     if claim in ("C6", "C7"):
         return _drift_facts(gathered, claim, worst)
     if claim == "C8":
-        return [f"{exp(worst.effect.mean):.2g} times the printed energy"]
+        payload = (
+            ""
+            if gathered.study.preset == "paper"
+            else "; payloads and powers of this preset are not the paper's"
+        )
+        return [f"{exp(worst.effect.mean):.2g} times the printed energy{payload}"]
     return [_work_fact(gathered, worst)]
 
 

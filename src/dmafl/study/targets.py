@@ -5,29 +5,67 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log
 
-from dmafl.statistics import Interval, energy_to, paired
+from dmafl.randomness import FloatArray
+from dmafl.statistics import Interval, energies_to, energy_to, paired
 from dmafl.study.design import TASKS
 from dmafl.study.gathered import BySeed, Gathered
+from dmafl.study.results import TaskOutcome
+from dmafl.study.verdicts import ends
 
 SHARES = (0.8, 0.9, 1.0)
 """Targets, as shares of the final accuracy of `fedasync` on the tuning seed."""
 REFERENCE = "dma-fl"
-TINY_J = 1e-9
-"""Takes the place of no energy at all, of a target that the first model meets."""
+TINY = 1e-9
+"""Takes the place of no energy and no time at all, of a target that the first model meets."""
+GUESSED = {"svhn": 0.2045, "mnist": 0.116, "fashion_mnist": 0.106}
+"""Accuracy of always naming the commonest class, on the study's test samples or on its whole test set: the larger one.
+A target that is not above it tells nothing of learning."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is read off a curve up to a target, and what is taken to happen between two tests."""
+
+    of: str = "energy"
+    """`energy`, `floor` (energy with every CPU at its lowest frequency) or `time`."""
+    worst: bool = False
+    """Not straight between two tests: what speaks most for the first scheme and most against the second."""
+
+    def spent(self, one: TaskOutcome, accuracy: float, *, first: bool) -> tuple[float, bool]:
+        """What was spent up to a target, all of it if the target is missed; and whether it is."""
+        curve = self._column(one)
+        straight, censored = energy_to(one.curve["accuracy"], curve, accuracy)
+        if not self.worst:
+            return straight, censored
+        least, most = energies_to(one.curve["aggregation"], one.curve["accuracy"], curve, accuracy)
+        return (least if first else most), censored
+
+    def _column(self, one: TaskOutcome) -> FloatArray:
+        if self.of == "time":
+            return one.curve["time_s"]
+        return one.floor_energy_J if self.of == "floor" else one.energy_J
+
+
+PLAIN, FLOOR, TIME, WORST = Reading(), Reading("floor"), Reading("time"), Reading(worst=True)
 
 
 @dataclass(frozen=True)
 class LogRatio:
-    """Log of the energy that `first` needs to a target over what `second` needs, paired by seed."""
+    """Log of what `first` needs to a target over what `second` needs, paired by seed."""
 
     effect: Interval
     first_censored: int
     second_censored: int
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Of the interval, as far as it has any."""
+        return ends(self.effect, self.first_censored, self.second_censored)
+
 
 @dataclass(frozen=True)
 class Ratio:
-    """Energy to a target of a scheme against `dma-fl`, as it was and with every CPU at its lowest frequency."""
+    """Energy to a target of a scheme against `dma-fl`, as it was and with every CPU at its lowest frequency; time."""
 
     partition: str
     task: str
@@ -36,6 +74,12 @@ class Ratio:
     scheme: str
     raw: LogRatio
     floor: LogRatio
+    time: LogRatio
+
+    @property
+    def guessed(self) -> bool:
+        """Whether guessing reaches the target."""
+        return guessed(self.task, self.target)
 
 
 def target(gathered: Gathered, partition: str, task: str, share: float) -> float | None:
@@ -44,10 +88,15 @@ def target(gathered: Gathered, partition: str, task: str, share: float) -> float
     return None if tuned is None else share * float(tuned.curve["accuracy"][-1])
 
 
-def log_ratio(first: BySeed, second: BySeed, accuracy: float | None, *, floor: bool = False) -> LogRatio:
-    """How much more energy `first` needs until it is tested with `accuracy`, over the seeds that both have.
+def guessed(task: str, accuracy: float | None) -> bool:
+    """Whether always naming the commonest class reaches an accuracy."""
+    return accuracy is not None and accuracy <= GUESSED[task]
 
-    A run that does not get there counts with all of its energy, and is counted as censored. Without a target there
+
+def log_ratio(first: BySeed, second: BySeed, accuracy: float | None, reading: Reading = PLAIN) -> LogRatio:
+    """How much more `first` needs until it has `accuracy`, over the seeds that both have.
+
+    A run that does not get there counts with all that it took, and is counted as censored. Without a target there
     is nothing to compare.
     """
     if accuracy is None:
@@ -56,15 +105,8 @@ def log_ratio(first: BySeed, second: BySeed, accuracy: float | None, *, floor: b
     needed: list[dict[int, float]] = []
     censored: list[int] = []
     for side in (first, second):
-        found = {
-            seed: energy_to(
-                side[seed].curve["accuracy"],
-                side[seed].floor_energy_J if floor else side[seed].energy_J,
-                accuracy,
-            )
-            for seed in common
-        }
-        needed.append({seed: log(max(energy_J, TINY_J)) for seed, (energy_J, _) in found.items()})
+        found = {seed: reading.spent(side[seed], accuracy, first=side is first) for seed in common}
+        needed.append({seed: log(max(spent, TINY)) for seed, (spent, _) in found.items()})
         censored.append(sum(missed for _, missed in found.values()))
     return LogRatio(paired(needed[0], needed[1]), censored[0], censored[1])
 
@@ -83,6 +125,6 @@ def ratios(gathered: Gathered) -> list[Ratio]:
                     own = gathered.of(partition, scheme, task)
                     if scheme == REFERENCE or not own.keys() & reference.keys():
                         continue
-                    both = (log_ratio(own, reference, accuracy, floor=floor) for floor in (False, True))
-                    found.append(Ratio(partition, task, share, accuracy, scheme, *both))
+                    all_three = (log_ratio(own, reference, accuracy, one) for one in (PLAIN, FLOOR, TIME))
+                    found.append(Ratio(partition, task, share, accuracy, scheme, *all_three))
     return found

@@ -23,6 +23,11 @@ HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "fails", "undecided", "not run"
 DOES_NOT_HOLD, MIXED = "does not hold", "mixed"
 
 
+def ends(effect: Interval, first_censored: int, second_censored: int) -> tuple[float, float]:
+    """Of an interval whose effect is that of a first against a second, where targets were missed by either."""
+    return -inf if second_censored else effect.low, inf if first_censored else effect.high
+
+
 @dataclass(frozen=True)
 class Comparison:
     """One effect, paired by seed, beside what the claim says of it."""
@@ -50,12 +55,28 @@ class Comparison:
             return NOT_RUN
         if isnan(self.effect.half):
             return UNDECIDED
-        low = -inf if self.second_censored else self.effect.low
-        high = inf if self.first_censored else self.effect.high
+        low, high = self.ends
         least, most = self.claimed
         if (least < low or least == -inf) and (high < most or most == inf):
             return HOLDS
         return FAILS if high < least or low > most else UNDECIDED
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Of the interval, as far as it has any."""
+        return ends(self.effect, self.first_censored, self.second_censored)
+
+    @property
+    def shown(self) -> str:
+        """The effect with its interval, for a person."""
+        if isnan(self.effect.mean):
+            return ""
+        if isnan(self.effect.half):
+            return f"{self.effect.mean:+.3f}"
+        if not self.censored:
+            return f"{self.effect.mean:+.3f} ± {self.effect.half:.3f}"
+        low, high = (f"{end:+.3f}".replace("inf", "∞") for end in self.ends)
+        return f"{self.effect.mean:+.3f} [{low}, {high}]"
 
     @property
     def censored(self) -> int:

@@ -3,6 +3,7 @@
 page.draw = (data) => {
   const { state, shown, series, faint, plain } = page;
   const ofTasks = (name, build) => data.tasks.forEach((_, task) => page.plot(`${name}-${task}`, () => build(task)));
+  const ofTask = (task) => data.schemes.length + task; // colours of tasks come after those of schemes
   const bandTraces = (band, name, place) => {
     if (!band) return [];
     const { colour, dash, symbol } = series(place);
@@ -34,13 +35,13 @@ page.draw = (data) => {
   });
   ofTasks("shares", (raised) => {
     const own = data.shares.filter((one) => one.raised === raised);
-    const traces = own.flatMap((one) => bandTraces(one.band, data.tasks[one.task], one.task));
+    const traces = own.flatMap((one) => bandTraces(one.band, data.tasks[one.task], ofTask(one.task)));
     return { traces, layout: { xaxis: { title: `importance of ${plain(data.tasks[raised])}`, type: "log" }, yaxis: { title: "share of SGD steps [%]", rangemode: "tozero" }, ...legend, ...empty(traces) } };
   });
   ofTasks("drift", (raised) => {
     const quantity = state.drift ?? "active drift";
     const own = data.drifts.filter((one) => one.raised === raised && one.quantity === quantity);
-    const traces = own.flatMap((one) => bandTraces(one.band, data.tasks[one.task], one.task));
+    const traces = own.flatMap((one) => bandTraces(one.band, data.tasks[one.task], ofTask(one.task)));
     const ticks = own.length ? own[0].ticks : [];
     return {
       traces,
