@@ -24,7 +24,7 @@ os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM
 import numpy as np
 
 import dmafl
-from dmafl.statistics import energy_to, interval, mean_over_aggregations
+from dmafl.statistics import interval, mean_over_aggregations, spent_to
 
 BASELINE = "fedasync"
 
@@ -70,7 +70,7 @@ def show(rows: list[dict[str, Any]], schemes: list[str], seeds: list[int], tasks
                 )
                 final.append(float(ours[-1, 1] - theirs[-1, 1]))
                 target = float(theirs[-1, 1])
-                spent, baseline = (energy_to(one[:, 1], one[:, 2], target)[0] for one in (ours, theirs))
+                spent, baseline = (spent_to(*one.T, target).straight for one in (ours, theirs))
                 if spent > 0 and baseline > 0:  # else the first model is as good as what `fedasync` ends with
                     ratio.append(float(np.log(spent / baseline)))
             a, b, log = interval(mean), interval(final), interval(ratio)

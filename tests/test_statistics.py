@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from dmafl.statistics import (
     Interval,
-    energies_to,
-    energy_to,
+    Reached,
     interval,
     mean_over_aggregations,
     paired,
+    spent_to,
     unpaired,
 )
 
@@ -73,34 +73,26 @@ def test_unpaired_by_hand():
 
 
 def test_energy_when_first_reached():
-    accuracy, energy = [0.1, 0.5, 0.4, 0.6], [0.0, 2.0, 3.0, 7.0]
-    assert energy_to(accuracy, energy, 0.1) == (0.0, False)
-    assert energy_to(accuracy, energy, 0.5) == (2.0, False)
-    # three quarters of the way from 0.4 to 0.6, and from 3 J to 7 J
-    assert energy_to(accuracy, energy, 0.55) == (pytest.approx(6.0), False)
-    assert energy_to(accuracy, energy, 0.3) == (pytest.approx(1.0), False)
-    assert energy_to(accuracy, energy, 0.61) == (7.0, True)
-
-
-def test_what_tests_tell_of_an_energy():
-    at, accuracy, energy = [0, 5, 10], [0.1, 0.4, 0.6], [0.0, 10.0, 30.0]
-    assert energies_to(at, accuracy, energy, 0.3) == pytest.approx((2.0, 10.0))
-    assert energies_to(at, accuracy, energy, 0.5) == pytest.approx((14.0, 30.0))
-    assert energies_to(at, accuracy, energy, 0.1) == (0.0, 0.0)
-    assert energies_to(at, accuracy, energy, 0.7) == (30.0, 30.0)
+    at, accuracy, energy = [0, 5, 10, 15], [0.1, 0.5, 0.4, 0.6], [0.0, 10.0, 20.0, 40.0]
+    assert spent_to(at, accuracy, energy, 0.1) == Reached(0.0, 0.0, 0.0, missed=False)
+    assert spent_to(at, accuracy, energy, 0.5) == Reached(10.0, 2.0, 10.0, missed=False)
+    # three quarters of the way from 0.4 to 0.6, and from 20 J to 40 J; the next aggregation alone costs 4 J
+    assert spent_to(at, accuracy, energy, 0.55) == Reached(pytest.approx(35.0), 24.0, 40.0, missed=False)
+    # a quarter of the way would be 2.5 J, the hundredth part less than one aggregation
+    assert spent_to(at, accuracy, energy, 0.2) == Reached(pytest.approx(2.5), 2.0, 10.0, missed=False)
+    assert spent_to(at, accuracy, energy, 0.104) == Reached(2.0, 2.0, 10.0, missed=False)
+    assert spent_to(at, accuracy, energy, 0.61) == Reached(40.0, 40.0, 40.0, missed=True)
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=20), st.floats(0, 1), st.integers(1, 7))
-def test_energy_lies_between_what_tests_tell(accuracy, target, every):
-    """Were every aggregation tested, both ends would be the same."""
+def test_straight_lies_between_what_tests_tell(accuracy, target, every):
+    """Were every aggregation tested, all three would be the same."""
     at = every * np.arange(len(accuracy))
-    energy = np.cumsum(np.arange(len(accuracy)))
-    found, censored = energy_to(accuracy, energy, target)
-    least, most = energies_to(at, accuracy, energy, target)
-    assert least <= most
-    assert found <= most + TABLE
-    if every == 1 or censored:
-        assert least == most
+    found = spent_to(at, accuracy, np.cumsum(np.arange(len(accuracy))), target)
+    assert found.least <= found.straight <= found.most
+    assert found.missed == (max(accuracy) < target)
+    if every == 1 or found.missed:
+        assert found.least == found.most
 
 
 def test_mean_over_aggregations_does_not_depend_on_spacing():

@@ -76,38 +76,35 @@ def unpaired(a: Iterable[float], b: Iterable[float], level: float = LEVEL) -> In
     return Interval(difference, float(stdtrit(freedom, (1 + level) / 2) * sqrt(total)), n)
 
 
-def energy_to(accuracy: ArrayLike, energy: ArrayLike, target: float) -> tuple[float, bool]:
-    """Energy [J] when `accuracy` first reaches `target`, and False.
+@dataclass(frozen=True)
+class Reached:
+    """What was spent, energy or time, when an accuracy was first reached, as far as tests tell."""
 
-    Between two tests the accuracy is taken to go straight over the energy: a scheme that spends much between tests is
-    not charged for all of it. If the target is never reached: energy of the whole run, and True, for *censored*. Both
-    arrays (tests,), in order of time.
+    straight: float
+    """Were accuracy to go straight over what is spent between two tests."""
+    least: float
+    """Were it reached one aggregation after the last test below it."""
+    most: float
+    """Were it reached only with the test that shows it."""
+    missed: bool
+    """It never was: all three are what the whole run took."""
+
+
+def spent_to(aggregation: ArrayLike, accuracy: ArrayLike, spent: ArrayLike, target: float) -> Reached:
+    """What was spent until `accuracy` first reached `target`. Arrays (tests,), in order.
+
+    A scheme that spends much between two tests is not charged for all of it. Aggregations between two tests are taken
+    to cost the same; a model changes with an aggregation, so nothing is reached before the next one.
     """
-    seen, spent = np.asarray(accuracy, dtype=float), np.asarray(energy, dtype=float)
+    at, seen, taken = (np.asarray(one, dtype=float) for one in (aggregation, accuracy, spent))
     reached = np.flatnonzero(seen >= target)
-    if not len(reached):
-        return float(spent[-1]), True
-    after = int(reached[0])
-    if after == 0:
-        return float(spent[0]), False
-    return float(np.interp(target, seen[after - 1 : after + 1], spent[after - 1 : after + 1])), False
-
-
-def energies_to(
-    aggregation: ArrayLike, accuracy: ArrayLike, energy: ArrayLike, target: float
-) -> tuple[float, float]:
-    """The least and the most energy [J] at which `accuracy` can have reached `target`, by what tests tell.
-
-    The least is that of one aggregation after the last test below the target; aggregations between two tests are taken
-    to cost the same. If the target is never reached, both are the energy of the whole run. Arrays (tests,), in order.
-    """
-    at, spent = np.asarray(aggregation, dtype=float), np.asarray(energy, dtype=float)
-    reached = np.flatnonzero(np.asarray(accuracy, dtype=float) >= target)
-    after = int(reached[0]) if len(reached) else len(spent) - 1
-    most = float(spent[after])
+    after = int(reached[0]) if len(reached) else len(taken) - 1
+    most = float(taken[after])
     if after == 0 or not len(reached):
-        return most, most
-    return float(np.interp(at[after - 1] + 1, at, spent)), most
+        return Reached(most, most, most, missed=not len(reached))
+    least = min(float(np.interp(at[after - 1] + 1, at, taken)), most)
+    straight = float(np.interp(target, seen[after - 1 : after + 1], taken[after - 1 : after + 1]))
+    return Reached(min(max(straight, least), most), least, most, missed=False)
 
 
 def mean_over_aggregations(aggregation: ArrayLike, accuracy: ArrayLike) -> float:

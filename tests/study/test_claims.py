@@ -172,6 +172,12 @@ def test_a_target_that_guessing_reaches_is_not_judged():
     assert found.wanted == 3 * 5
 
 
+def test_nothing_is_judged_where_guessing_reaches_every_target():
+    found = claim("C2", by_scheme({"fedasync": 0.1}))
+    assert found.verdict == "not run"
+    assert "Guessing" in found.why
+
+
 def test_effects_are_paired_by_seed():
     """Seeds differ by 0.1 each, schemes by 0.3: paired, the interval has no width."""
     (effect,) = [

@@ -8,7 +8,7 @@ import pytest
 
 from dmafl.study.ablation import ablation
 from dmafl.study.gathered import Gathered
-from dmafl.study.targets import FLOOR, WORST, log_ratio, ratios, target
+from dmafl.study.targets import FLOOR, TIME, WORST, log_ratio, ratios, target
 from study.made import STUDY, gathered, of_study, task
 
 EXACT = 1e-9
@@ -46,6 +46,17 @@ def test_least_favourable_between_tests():
     assert found.effect.mean == pytest.approx(log(12 / 10), abs=EXACT)
     straight = log_ratio({1: first}, {1: second}, 0.5)
     assert straight.effect.mean == pytest.approx(log(15 / 7.5), abs=EXACT)
+
+
+def test_time_by_hand():
+    """Halfway to 1.0 at 6 s, against 2 s."""
+    first, second = (
+        replace(one, curve=one.curve | {"time_s": np.array([0.0, 12.0]) / divided})
+        for one, divided in ((task((0.0, 1.0)), 1.0), (task((0.0, 1.0)), 3.0))
+    )
+    straight = {"aggregation": np.array([0.0, 10.0])}
+    sides = [{1: replace(one, curve=one.curve | straight)} for one in (first, second)]
+    assert log_ratio(sides[0], sides[1], 0.5, TIME).effect.mean == pytest.approx(log(6 / 2), abs=EXACT)
 
 
 def test_interval_of_floor_energies():

@@ -23,6 +23,7 @@ from dmafl.reports.study_view import StudyView
 from dmafl.study.ablation import ablation
 from dmafl.study.bands import over_aggregations, over_energy
 from dmafl.study.claims import CLAIMS, judge
+from dmafl.study.gathered import Gathered
 from dmafl.study.readings import readings
 from dmafl.study.targets import ratios
 from study.made import STUDY, by_scheme, gathered, of_study, task
@@ -171,17 +172,22 @@ def test_an_interval_of_missed_targets_has_no_end(tmp_path: Path) -> None:
     assert shown.endswith(", +∞]")
 
 
-def test_rates_that_were_tried(tmp_path: Path) -> None:
-    """The third of five rates ends best; nothing is said of partitions that were not run."""
+def test_rates_that_were_tried() -> None:
+    """The third of five rates ends best; the study's own is bold; nothing is said where a partition was not run."""
 
     def make(unit, name):
-        place = unit.swept[2] if unit.swept and unit.swept[1] == "learning rate" else 0.0
+        place = unit.swept[2] if unit.swept and unit.swept[1] == "place of learning rates" else 0.0
         return task((0.0, 0.5 - 0.1 * abs(place - 2)) if unit.trained else None)
 
     told = rates_markdown(gathered(make)).splitlines()
     assert len(told) == 2 + 3 * 5
     assert told[2 + 2] == "| svhn | 0.025 | 0.500 | 0.500 | 0.500 | 0.500 |"
+    own = STUDY.unit("varied", "fedasync", 1).scenario().tasks["mnist"].learning_rate
+    (bold,) = [line for line in told if line.startswith("| mnist | **")]
+    assert bold.startswith(f"| mnist | **{own:g}** |")
     assert "Not run" in rates_markdown(gathered(make, groups=("tuning",)))
+    without = [one for one in of_study(make) if one.unit.partition != "varied"]
+    assert "Not run" in rates_markdown(Gathered(STUDY, without))
 
 
 def test_curves_and_totals_are_written(tmp_path: Path) -> None:
@@ -192,7 +198,7 @@ def test_curves_and_totals_are_written(tmp_path: Path) -> None:
     table = pq.read_table(tmp_path / "curves.parquet")
     trained = sum(outcome.unit.trained for outcome in outcomes)
     assert table.num_rows == trained * 3 * 3, "three tasks, three tests"
-    assert set(table.column("swept").to_pylist()) == {None, "importance", "learning rate"}
+    assert set(table.column("swept").to_pylist()) == {None, "importance", "place of learning rates"}
     totals = (tmp_path / "totals.csv").read_text(encoding="utf-8").splitlines()
     assert len(totals) == 1 + 3 * len(outcomes)
 

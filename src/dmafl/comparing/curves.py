@@ -9,7 +9,7 @@ import numpy as np
 
 from dmafl.randomness import FloatArray
 from dmafl.runs.run import Run
-from dmafl.statistics import mean_over_aggregations
+from dmafl.statistics import Reached, mean_over_aggregations, spent_to
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,10 @@ class Curve:
     def final(self) -> float:
         """Accuracy at the last test."""
         return float(self.accuracy[-1])
+
+    def to(self, target: float) -> Reached:
+        """Energy until an accuracy is first reached [J]."""
+        return spent_to(self.aggregation, self.accuracy, self.energy_J, target)
 
     def mean(self, until: float) -> float:
         """Mean accuracy over the aggregations up to `until`."""

@@ -9,7 +9,7 @@ from math import exp, log
 import numpy as np
 
 from dmafl.comparing.curves import Curve
-from dmafl.statistics import Interval, energy_to, interval, paired, unpaired
+from dmafl.statistics import Interval, interval, paired, unpaired
 
 Own = Mapping[int, Curve]
 """Seed -> curve."""
@@ -56,12 +56,11 @@ def _paired(task: str, first: str, second: str, a: Own, b: Own, common: list[int
     targets = {seed: min(a[seed].final, b[seed].final) for seed in common}
     ratios, missed = [], 0
     for seed in common:
-        (spent, one), (before, other) = (
-            energy_to(curve.accuracy, curve.energy_J, targets[seed]) for curve in (b[seed], a[seed])
-        )
-        missed += one + other
-        if spent > 0 and before > 0:  # an accuracy that the first model has costs nothing, and has no ratio
-            ratios.append(log(spent / before))
+        spent, before = (curve.to(targets[seed]) for curve in (b[seed], a[seed]))
+        missed += spent.missed + before.missed
+        # An accuracy that the first model has costs nothing, and has no ratio.
+        if spent.straight > 0 and before.straight > 0:
+            ratios.append(log(spent.straight / before.straight))
     return Effect(
         task,
         first,
@@ -80,11 +79,9 @@ def _unpaired(task: str, first: str, second: str, a: Own, b: Own) -> Effect:
     means_b, means_a = ([curve.mean(until) for curve in one.values()] for one in (b, a))
     finals_b, finals_a = ([curve.final for curve in one.values()] for one in (b, a))
     target = min(float(np.mean(finals_b)), float(np.mean(finals_a)))
-    spent_b, spent_a = (
-        [energy_to(curve.accuracy, curve.energy_J, target) for curve in one.values()] for one in (b, a)
-    )
-    logs_b, logs_a = ([log(energy) for energy, _ in one if energy > 0] for one in (spent_b, spent_a))
-    missed = sum(censored for _, censored in [*spent_b, *spent_a])
+    spent_b, spent_a = ([curve.to(target) for curve in one.values()] for one in (b, a))
+    logs_b, logs_a = ([log(each.straight) for each in one if each.straight > 0] for one in (spent_b, spent_a))
+    missed = sum(each.missed for each in [*spent_b, *spent_a])
     return Effect(
         task,
         first,

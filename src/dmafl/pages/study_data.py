@@ -7,7 +7,7 @@ from typing import Any
 from dmafl.pages.rounding import short, shorts
 from dmafl.reports.run_picture import COLOURS
 from dmafl.reports.study_responses import relative_times
-from dmafl.reports.study_style import GREY, SCHEMES, TASK_COLOURS, TASK_NAMES, YELLOW
+from dmafl.reports.study_style import GREY, SCHEMES, TASK_COLOURS, TASK_NAMES, VARIANT_COLOURS, YELLOW
 from dmafl.study.bands import Band, over_aggregations, over_energy, over_values
 from dmafl.study.design import DRIFT_UNIT, DRIFTS, TASKS, VARIANTS
 from dmafl.study.gathered import FULL, Gathered
@@ -18,7 +18,11 @@ from dmafl.study.targets import SHARES, target
 def study_data(gathered: Gathered) -> dict[str, Any]:
     """All of them; schemes, tasks, partitions and variants are numbered."""
     return {
-        "palette": [*(GREY if colour == YELLOW else colour for colour in COLOURS), *TASK_COLOURS],
+        "palette": [
+            *(GREY if colour == YELLOW else colour for colour in COLOURS),
+            *TASK_COLOURS,
+            *VARIANT_COLOURS,
+        ],
         "schemes": SCHEMES,
         "tasks": [TASK_NAMES[task] for task in TASKS],
         "variants": [" + ".join(variant) for variant in (*VARIANTS, FULL)],

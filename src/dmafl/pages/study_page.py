@@ -15,22 +15,22 @@ from dmafl.reports.study_tables import counts
 from dmafl.study.ablation import Ablation
 from dmafl.study.design import TASKS
 from dmafl.study.gathered import Gathered
-from dmafl.study.readings import Counted
+from dmafl.study.readings import Tally
 from dmafl.study.targets import Ratio
 from dmafl.study.verdicts import Claim, Comparison
 
 SCRIPTS = ("study.js",)
 STYLES = ("study.css",)
-There = Mapping[str, tuple[int, int]]
+UnitsThere = Mapping[str, tuple[int, int]]
 
 
 def write_page(
     gathered: Gathered,
     claims: Sequence[Claim],
-    readings: Sequence[Counted],
+    readings: Sequence[Tally],
     ratios: Sequence[Ratio],
     ablation: Sequence[Ablation],
-    counted: There,
+    counted: UnitsThere,
     path: Path,
 ) -> None:
     """Write the page; it needs no other file and no network."""
@@ -40,10 +40,10 @@ def write_page(
 def content(
     gathered: Gathered,
     claims: Sequence[Claim],
-    readings: Sequence[Counted],
+    readings: Sequence[Tally],
     ratios: Sequence[Ratio],
     ablation: Sequence[Ablation],
-    counted: There,
+    counted: UnitsThere,
 ) -> Content:
     """What the page says."""
     study = gathered.study
@@ -61,7 +61,7 @@ def content(
     return Content(title, _lead(gathered, counted, there), sections, study_data(gathered))
 
 
-def _lead(gathered: Gathered, counted: There, there: Sequence[str]) -> Html:
+def _lead(gathered: Gathered, counted: UnitsThere, there: Sequence[str]) -> Html:
     done, wanted = (sum(one[side] for one in counted.values()) for side in (0, 1))
     seeds = ", ".join(str(seed) for seed in gathered.study.seeds)
     return together(
@@ -99,7 +99,7 @@ def _chips(kind: str, legend: str, names: Sequence[str], there: Sequence[str] | 
     )
 
 
-def _claims(claims: Sequence[Claim], readings: Sequence[Counted]) -> Html:
+def _claims(claims: Sequence[Claim], readings: Sequence[Tally]) -> Html:
     rows = [
         [
             claim.id,
@@ -289,6 +289,6 @@ def _ablation_part(ablation: Sequence[Ablation]) -> Html:
     return together(_plots("ablation", caption, "Accuracy for energy of {}"), table("Ablation", head, rows))
 
 
-def _runs(counted: There) -> Html:
+def _runs(counted: UnitsThere) -> Html:
     rows: list[list[Cell]] = [[group, there, wanted] for group, (there, wanted) in counted.items()]
-    return table("Runs that are there", ("Group", "There", "Wanted"), rows)
+    return table("Runs that are there", ("Group", "UnitsThere", "Wanted"), rows)

@@ -39,12 +39,12 @@ def derive(
         found += own
     gathered = Gathered(study, found)
     claims, energies, variants = judge(gathered), ratios(gathered), ablation(gathered)
-    counts = readings(gathered)
-    write_tables(gathered, claims, counts, energies, variants, output)
+    tallies = readings(gathered)
+    write_tables(gathered, claims, tallies, energies, variants, output)
     write_outcomes(found, output)
     figures = draw_figures(gathered, output / "figures")
     if page:
-        write_page(gathered, claims, counts, energies, variants, counted, output / "study.html")
+        write_page(gathered, claims, tallies, energies, variants, counted, output / "study.html")
     short = ended_short(found)
     write_manifest(study, counted, *_made_with(found), short, figures, output)
     if out is not None:

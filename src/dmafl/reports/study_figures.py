@@ -11,6 +11,7 @@ from dmafl.reports.study_responses import responses
 from dmafl.reports.study_style import (
     PARTITION_NAMES,
     STYLES,
+    VARIANT_STYLES,
     draw,
     energy_axis,
     finish,
@@ -116,9 +117,8 @@ def _by_energy(gathered: Gathered, partition: str, row: Any, schemes: tuple[str,
 def _ablation(gathered: Gathered) -> Any:
     """Accuracy for energy of `dma-fl` with plans made in four ways."""
     figure, axes = panels(_title(gathered, "What plans are made with", gathered.study.main_partition))
-    styles = [STYLES[scheme] for scheme in ("fedasync", "fedavg-full", "fedavg-partial", "dma-fl")]
     for panel, task in zip(axes[0], TASKS, strict=True):
-        for place, (variant, style) in enumerate(zip((*VARIANTS, FULL), styles, strict=True)):
+        for place, (variant, style) in enumerate(zip((*VARIANTS, FULL), VARIANT_STYLES, strict=True)):
             draw(panel, over_energy(gathered.variant(*variant, task)), " + ".join(variant), style, 2 * place)
         if panel.has_data():
             energy_axis(panel)

@@ -22,7 +22,7 @@ from dmafl.reports.study_tables import Row, ablation_rows, claim_rows, effect_co
 from dmafl.study.ablation import Ablation
 from dmafl.study.design import Study
 from dmafl.study.gathered import Gathered
-from dmafl.study.readings import Counted
+from dmafl.study.readings import Tally
 from dmafl.study.results import CURVE, TOTALS, Outcome
 from dmafl.study.targets import Ratio
 from dmafl.study.verdicts import Claim
@@ -36,20 +36,20 @@ SWEPT = ("swept_task", "swept", "swept_value")
 def write_tables(
     gathered: Gathered,
     claims: Sequence[Claim],
-    counted: Sequence[Counted],
+    tallies: Sequence[Tally],
     ratios: Sequence[Ratio],
     ablation: Sequence[Ablation],
     folder: Path,
 ) -> None:
     """claims, readings, ratios and ablation, each as CSV and Markdown; claims also as JSON."""
     write_csv(folder / "claims.csv", claim_rows(claims))
-    write_csv(folder / "readings.csv", [asdict(one) for one in counted])
+    write_csv(folder / "readings.csv", [asdict(one) for one in tallies])
     write_csv(folder / "ratios.csv", ratio_rows(ratios))
     write_csv(folder / "ablation.csv", ablation_rows(ablation))
     write_json(folder / "claims.json", {"schema": SCHEMA, "claims": [_plain(claim) for claim in claims]})
     write_text(folder / "claims.md", claims_markdown(claims))
     write_text(folder / "rates.md", rates_markdown(gathered))
-    write_text(folder / "readings.md", readings_markdown(counted))
+    write_text(folder / "readings.md", readings_markdown(tallies))
     write_text(folder / "ratios.md", ratios_markdown(ratios))
     write_text(folder / "ablation.md", ablation_markdown(ablation))
 

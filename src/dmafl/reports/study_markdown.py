@@ -6,16 +6,15 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from dmafl.reports.console import number
-from dmafl.reports.study_tables import counts, difference, missed, strongest, times, weakest
+from dmafl.reports.study_tables import counts, difference, guess_mark, missed, strongest, times, weakest
 from dmafl.study.ablation import Ablation
 from dmafl.study.design import RATES
 from dmafl.study.gathered import Gathered
-from dmafl.study.readings import Counted
+from dmafl.study.readings import Tally
 from dmafl.study.targets import Ratio
 from dmafl.study.verdicts import Claim, Comparison
 
-GUESS = "†"
-"""Marks a target that guessing reaches."""
+NOT_RUN = "Not run yet.\n"
 
 
 def claims_markdown(claims: Sequence[Claim]) -> str:
@@ -50,15 +49,19 @@ def claims_markdown(claims: Sequence[Claim]) -> str:
     return made
 
 
-def readings_markdown(found: Sequence[Counted]) -> str:
+def readings_markdown(found: Sequence[Tally]) -> str:
     """One row a claim and a way to read energy."""
     head = ("Claim", "Energy up to a target", "Holds / fails / undecided")
-    rows = [[one.claim, one.energy, f"{one.holds}/{one.fails}/{one.undecided}"] for one in found]
-    return markdown_table(head, rows)
+    rows = [
+        [one.claim, one.energy, f"{one.holds}/{one.fails}/{one.undecided}"]
+        for one in found
+        if one.comparisons
+    ]
+    return markdown_table(head, rows) if rows else NOT_RUN
 
 
 def rates_markdown(gathered: Gathered) -> str:
-    """One row a task and learning rate: how `fedasync` ended on the tuning seed, by partition."""
+    """One row a task and learning rate that was run in all partitions: how `fedasync` ended on the tuning seed."""
     partitions = gathered.study.partitions
     own = gathered.study.unit(partitions[0], "fedasync", gathered.study.tuning_seed).scenario().tasks
     rows = []
@@ -74,7 +77,7 @@ def rates_markdown(gathered: Gathered) -> str:
                 rows.append(
                     [task, f"{chosen}{rate:g}{chosen}", *(f"{one:.3f}" for one in (*ended, fmean(ended)))]
                 )
-    return markdown_table(("Task", "Learning rate", *partitions, "Mean"), rows) if rows else "Not run yet.\n"
+    return markdown_table(("Task", "Learning rate", *partitions, "Mean"), rows) if rows else NOT_RUN
 
 
 def ratios_markdown(ratios: Sequence[Ratio]) -> str:
@@ -86,23 +89,19 @@ def ratios_markdown(ratios: Sequence[Ratio]) -> str:
     head = ["Partition", "Task", "Scheme"]
     for share in shares:
         head += [f"{share:.0%}", f"{share:.0%}, lowest frequency", "missed"]
-    head.append("time to the last")
+    head.append(f"time to {max(shares):.0%}" if shares else "")
     rows = []
     for key, found in grouped.items():
         row = list(key)
         for share in shares:
             row += _cells(found[share]) if share in found else [""] * 3
         last = found[max(found)]
-        rows.append([*row, times(last.time) + _mark(last)])
-    return markdown_table(head, rows)
+        rows.append([*row, times(last.time) + guess_mark(last)])
+    return markdown_table(head, rows) if rows else NOT_RUN
 
 
 def _cells(one: Ratio) -> list[str]:
-    return [times(one.raw) + _mark(one), times(one.floor) + _mark(one), missed(one.raw)]
-
-
-def _mark(one: Ratio) -> str:
-    return f" {GUESS}" if one.guessed else ""
+    return [*(times(side) + guess_mark(one) for side in (one.raw, one.floor)), missed(one.raw)]
 
 
 def ablation_markdown(found: Sequence[Ablation]) -> str:
@@ -130,7 +129,7 @@ def ablation_markdown(found: Sequence[Ablation]) -> str:
         ]
         for one in found
     ]
-    return markdown_table(head, rows)
+    return markdown_table(head, rows) if rows else NOT_RUN
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

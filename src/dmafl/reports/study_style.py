@@ -33,6 +33,12 @@ TASK_STYLES = {
     task: {"color": colour, "marker": mark}
     for task, colour, mark in zip(TASKS, TASK_COLOURS, MARKS, strict=False)
 }
+VARIANT_COLOURS = ("#882255", "#44aa99", "#bbaa22", STYLES["dma-fl"]["color"])
+"""Of what plans are made with; the last is `dma-fl` itself."""
+VARIANT_STYLES = [
+    {"color": colour, "marker": mark}
+    for colour, mark in zip(VARIANT_COLOURS, ("s", "^", "D", "o"), strict=True)
+]
 TASK_NAMES = {"svhn": "SVHN", "mnist": "MNIST", "fashion_mnist": "Fashion-MNIST"}
 PARTITION_NAMES = {
     "dirichlet": "Dirichlet 0.5",

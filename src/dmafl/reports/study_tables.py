@@ -13,7 +13,17 @@ from dmafl.reports.console import number, table
 from dmafl.statistics import Interval
 from dmafl.study.ablation import Ablation
 from dmafl.study.targets import LogRatio, Ratio
-from dmafl.study.verdicts import DOES_NOT_HOLD, FAILS, HOLDS, MIXED, UNDECIDED, Claim, Comparison, margin
+from dmafl.study.verdicts import (
+    DOES_NOT_HOLD,
+    FAILS,
+    HOLDS,
+    MIXED,
+    UNDECIDED,
+    Claim,
+    Comparison,
+    bounded,
+    margin,
+)
 
 COLOURS = {HOLDS: "green", DOES_NOT_HOLD: "red", MIXED: "yellow"}
 Row = dict[str, Any]
@@ -44,7 +54,7 @@ def claims_table(claims: Sequence[Claim]) -> Table:
 def ratios_table(ratios: Sequence[Ratio]) -> Table:
     """Energy to the highest target of each task, relative to `dma-fl`, for the terminal."""
     rows = table(
-        "Energy to fedasync's accuracy, relative to dma-fl (95% interval; the files have the other targets)",
+        "Energy to fedasync's accuracy, relative to dma-fl (95% interval; †: guessing gets there; more in files)",
         "partition",
         "task",
         "scheme",
@@ -61,7 +71,8 @@ def ratios_table(ratios: Sequence[Ratio]) -> Table:
         if before not in (None, (one.partition, one.task)):
             rows.add_section()
         before = (one.partition, one.task)
-        rows.add_row(one.partition, one.task, one.scheme, times(one.raw), times(one.floor), missed(one.raw))
+        shown = (f"{times(side)}{guess_mark(one)}" for side in (one.raw, one.floor))
+        rows.add_row(one.partition, one.task, one.scheme, *shown, missed(one.raw))
     return rows
 
 
@@ -110,7 +121,12 @@ def times(ratio: LogRatio) -> str:
     if not isfinite(ratio.effect.half):
         return middle
     low, high = (f"{exp(end):.3g}".replace("inf", "∞") for end in ratio.ends)
-    return f"{middle} [{low}, {high}]"
+    return bounded(middle, ratio.first_censored, ratio.second_censored) + f"[{low}, {high}]"
+
+
+def guess_mark(ratio: Ratio) -> str:
+    """Marks a target that guessing reaches."""
+    return " †" if ratio.guessed else ""
 
 
 def missed(ratio: LogRatio) -> str:
@@ -205,5 +221,5 @@ def weakest(claim: Claim) -> Comparison | None:
 
 
 def strongest(claim: Claim) -> Comparison | None:
-    """The comparison that speaks most for a claim."""
-    return max(claim.judged, key=margin, default=None)
+    """The comparison that speaks most for a claim, if may be one whose mean is not too high for missed targets."""
+    return max(claim.judged, key=lambda one: (not one.second_censored, margin(one)), default=None)

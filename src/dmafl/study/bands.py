@@ -46,7 +46,7 @@ def over_energy(of: BySeed) -> Band | None:
     curves = [(one.energy_J, one.curve["accuracy"]) for one in runs]
     first = max(float(np.interp(1.0, one.curve["aggregation"], one.energy_J)) for one in runs)
     last = min(float(x[-1]) for x, _ in curves)
-    if first > last:
+    if not 0 < first <= last:
         return None
     grid = np.geomspace(first, last, POINTS)
     grid[0], grid[-1] = first, last

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 from math import log
 
-from dmafl.statistics import energy_to, interval
+from dmafl.statistics import interval
 from dmafl.study.accuracy_claims import OTHERS
 from dmafl.study.design import TASKS
 from dmafl.study.gathered import Gathered
@@ -43,7 +43,7 @@ def c8(gathered: Gathered) -> list[Comparison]:
     found = []
     for task, (accuracy, printed_kJ) in PRINTED_KJ.items():
         runs = gathered.of("varied", "fedavg-full", task).values()
-        spent = [energy_to(one.curve["accuracy"], one.energy_J, accuracy) for one in runs]
+        spent = [PLAIN.spent(one, accuracy, first=True) for one in runs]
         effect = interval(log(energy_J / (J_PER_KJ * printed_kJ)) for energy_J, _ in spent)
         found.append(
             Comparison(

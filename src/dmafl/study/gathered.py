@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dmafl.study.design import ALL_TASKS, Study
+from dmafl.study.design import ALL_TASKS, PLACE_OF_RATES, Study
 from dmafl.study.results import Outcome, TaskOutcome
 
 BySeed = dict[int, TaskOutcome]
@@ -52,7 +52,7 @@ class Gathered:
 
     def tried(self, partition: str, place: int) -> Outcome | None:
         """`fedasync` on the tuning seed with the learning rates at one place of those that were tried."""
-        found = self._swept.get((partition, ALL_TASKS, "learning rate", float(place)), {})
+        found = self._swept.get((partition, ALL_TASKS, PLACE_OF_RATES, float(place)), {})
         return found.get(self.study.tuning_seed)
 
     def unswept(self) -> dict[int, Outcome]:

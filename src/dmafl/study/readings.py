@@ -17,7 +17,7 @@ READINGS = {
 
 
 @dataclass(frozen=True)
-class Counted:
+class Tally:
     """How the judged comparisons of a claim come out with energy read in one way."""
 
     claim: str
@@ -26,14 +26,17 @@ class Counted:
     fails: int
     undecided: int
 
+    @property
+    def comparisons(self) -> int:
+        """That were run and are judged."""
+        return self.holds + self.fails + self.undecided
 
-def readings(gathered: Gathered) -> list[Counted]:
+
+def readings(gathered: Gathered) -> list[Tally]:
     """Of every claim on energy to a target, and every way to read energy; the first is what verdicts are made with."""
     found = []
     for claim, compare in (("C2", c2), ("C3", c3), ("C4", c4)):
         for energy, reading in READINGS.items():
             states = [one.state for one in compare(gathered, reading) if one.judged]
-            found.append(
-                Counted(claim, energy, *(states.count(state) for state in (HOLDS, FAILS, UNDECIDED)))
-            )
+            found.append(Tally(claim, energy, *(states.count(state) for state in (HOLDS, FAILS, UNDECIDED))))
     return found

@@ -21,7 +21,7 @@ def reason(gathered: Gathered, claim: str, comparisons: Sequence[Comparison]) ->
     if found == HOLDS:
         return ""
     if found == NOT_RUN:
-        return _why_not_run(gathered, claim)
+        return _why_not_run(gathered, claim, comparisons)
     if all(isnan(one.effect.half) for one in judged):
         return "One seed gives no interval: nothing is decided."
     open_ones = [one for one in judged if one.state != HOLDS]
@@ -41,9 +41,11 @@ def _sentence(text: str) -> str:
     return text[0].upper() + text[1:] + "."
 
 
-def _why_not_run(gathered: Gathered, claim: str) -> str:
+def _why_not_run(gathered: Gathered, claim: str, comparisons: Sequence[Comparison]) -> str:
     if claim == "C6" and gathered.study.preset == "paper":
         return "Judged with the preset phone: with this one computation is negligible beside transmission."
+    if any(one.state != NOT_RUN for one in comparisons):
+        return "Guessing reaches every target: nothing is judged."
     return "Its runs are not there."
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
+from typing import Literal
 
 from dmafl.randomness import FloatArray
-from dmafl.statistics import Interval, energies_to, energy_to, paired
+from dmafl.statistics import Interval, paired, spent_to
 from dmafl.study.design import TASKS
 from dmafl.study.gathered import BySeed, Gathered
 from dmafl.study.results import TaskOutcome
@@ -26,19 +27,17 @@ A target that is not above it tells nothing of learning."""
 class Reading:
     """What is read off a curve up to a target, and what is taken to happen between two tests."""
 
-    of: str = "energy"
-    """`energy`, `floor` (energy with every CPU at its lowest frequency) or `time`."""
+    of: Literal["energy", "floor", "time"] = "energy"
+    """`floor`: energy with every CPU at its lowest frequency."""
     worst: bool = False
     """Not straight between two tests: what speaks most for the first scheme and most against the second."""
 
     def spent(self, one: TaskOutcome, accuracy: float, *, first: bool) -> tuple[float, bool]:
         """What was spent up to a target, all of it if the target is missed; and whether it is."""
-        curve = self._column(one)
-        straight, censored = energy_to(one.curve["accuracy"], curve, accuracy)
-        if not self.worst:
-            return straight, censored
-        least, most = energies_to(one.curve["aggregation"], one.curve["accuracy"], curve, accuracy)
-        return (least if first else most), censored
+        found = spent_to(one.curve["aggregation"], one.curve["accuracy"], self._column(one), accuracy)
+        if self.worst:
+            return (found.least if first else found.most), found.missed
+        return found.straight, found.missed
 
     def _column(self, one: TaskOutcome) -> FloatArray:
         if self.of == "time":
@@ -104,8 +103,8 @@ def log_ratio(first: BySeed, second: BySeed, accuracy: float | None, reading: Re
     common = first.keys() & second.keys()
     needed: list[dict[int, float]] = []
     censored: list[int] = []
-    for side in (first, second):
-        found = {seed: reading.spent(side[seed], accuracy, first=side is first) for seed in common}
+    for is_first, side in ((True, first), (False, second)):
+        found = {seed: reading.spent(side[seed], accuracy, first=is_first) for seed in common}
         needed.append({seed: log(max(spent, TINY)) for seed, (spent, _) in found.items()})
         censored.append(sum(missed for _, missed in found.values()))
     return LogRatio(paired(needed[0], needed[1]), censored[0], censored[1])

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, isnan
+from math import inf, isnan, nan
 
 from dmafl.statistics import Interval
 
@@ -24,8 +24,20 @@ DOES_NOT_HOLD, MIXED = "does not hold", "mixed"
 
 
 def ends(effect: Interval, first_censored: int, second_censored: int) -> tuple[float, float]:
-    """Of an interval whose effect is that of a first against a second, where targets were missed by either."""
+    """Of an interval whose effect is that of a first against a second, where targets were missed by either.
+
+    nan where the interval has no width.
+    """
+    if isnan(effect.half):
+        return nan, nan
     return -inf if second_censored else effect.low, inf if first_censored else effect.high
+
+
+def bounded(mean: str, first_censored: int, second_censored: int) -> str:
+    """A mean for a person, with a blank after it: a bound where one side missed targets, and nothing where both did."""
+    if first_censored and second_censored:
+        return ""
+    return ("≥ " if first_censored else "≤ " if second_censored else "") + mean + " "
 
 
 @dataclass(frozen=True)
@@ -76,7 +88,10 @@ class Comparison:
         if not self.censored:
             return f"{self.effect.mean:+.3f} ± {self.effect.half:.3f}"
         low, high = (f"{end:+.3f}".replace("inf", "∞") for end in self.ends)
-        return f"{self.effect.mean:+.3f} [{low}, {high}]"
+        return (
+            bounded(f"{self.effect.mean:+.3f}", self.first_censored, self.second_censored)
+            + f"[{low}, {high}]"
+        )
 
     @property
     def censored(self) -> int:

@@ -3,7 +3,9 @@
 page.draw = (data) => {
   const { state, shown, series, faint, plain } = page;
   const ofTasks = (name, build) => data.tasks.forEach((_, task) => page.plot(`${name}-${task}`, () => build(task)));
-  const ofTask = (task) => data.schemes.length + task; // colours of tasks come after those of schemes
+  // Colours of tasks come after those of schemes, those of variants after them.
+  const ofTask = (task) => data.schemes.length + task;
+  const ofVariant = (variant) => ofTask(data.tasks.length) + variant;
   const bandTraces = (band, name, place) => {
     if (!band) return [];
     const { colour, dash, symbol } = series(place);
@@ -53,8 +55,7 @@ page.draw = (data) => {
   });
   ofTasks("ablation", (task) => {
     const own = data.ablation.filter((one) => one.task === task);
-    const last = data.variants.length - 1;
-    const traces = own.flatMap((one) => bandTraces(one.band, data.variants[one.variant], one.variant === last ? 0 : one.variant + 1));
+    const traces = own.flatMap((one) => bandTraces(one.band, data.variants[one.variant], ofVariant(one.variant)));
     return { traces, layout: { xaxis: { title: "energy [J]", type: "log" }, yaxis: { title: "test accuracy" }, ...legend, ...empty(traces) } };
   });
 };
