@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import exp, isnan
 
 import numpy as np
@@ -108,9 +108,18 @@ def _share_facts(gathered: Gathered, task: str) -> list[str]:
         np.mean([steps_share(one, task) for one in sweep[value].values()]) for value in TRAINED_IMPORTANCES
     ]
     least, most = TRAINED_IMPORTANCES
+    before, after = (_steps_a_job(sweep[value].values(), task) for value in TRAINED_IMPORTANCES)
+    limit = gathered.study.unit(gathered.study.main_partition, "dma-fl", 0).scenario().tasks[task].steps_max
     return [
-        f"{task} gets {shares[0]:.1%} of all SGD steps at importance {least:g} and {shares[1]:.1%} at {most:g}"
+        f"{task} gets {shares[0]:.1%} of all SGD steps at importance {least:g} and {shares[1]:.1%} at {most:g}",
+        f"{before:.3g} and {after:.3g} steps a job, of at most {limit}",
     ]
+
+
+def _steps_a_job(outcomes: Iterable[Outcome], task: str) -> float:
+    return float(
+        np.mean([one.tasks[task].totals["steps"] / one.tasks[task].totals["jobs"] for one in outcomes])
+    )
 
 
 def _drift_facts(gathered: Gathered, claim: str, worst: Comparison) -> list[str]:
