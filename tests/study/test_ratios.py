@@ -96,7 +96,7 @@ def test_ablation_compares_at_the_smallest_final_energy():
         if not unit.trained:
             return task(None)
         if unit.quality == "printed":
-            return task((0.0, 0.3 + luck), (0.0, 2.0))
+            return task((0.0, 0.3 + luck), (0.0, 2.0), devices=2.0, jobs=10.0, steps=50.0, samples=400.0)
         if unit.quality == "sharp":
             return task((0.0, 0.5 + luck, 0.6 + luck), (0.0, 2.0, 8.0))
         return task((0.0, 0.8 + 2 * luck), (0.0, 4.0))
@@ -105,6 +105,7 @@ def test_ablation_compares_at_the_smallest_final_energy():
     assert len(rows) == 3 * 4
     printed = rows["mnist", "printed", "diagonal"]
     assert printed.equal_energy_J.mean == pytest.approx(2.0)
+    assert (printed.devices.mean, printed.steps.mean, printed.samples.mean) == (2.0, 5.0, 40.0)
     assert printed.accuracy_at_equal_energy.mean == pytest.approx(0.32)
     assert printed.equal_energy_difference.mean == pytest.approx(-0.1)
     assert printed.equal_energy_difference.half == pytest.approx(0.0, abs=EXACT)

@@ -268,6 +268,9 @@ def _ablation_part(ablation: Sequence[Ablation]) -> Html:
         "Final",
         "Difference",
         "Energy [J]",
+        "Devices",
+        "Steps a job",
+        "Samples a job",
         "Seeds",
     )
     rows: list[list[Cell]] = [
@@ -281,6 +284,9 @@ def _ablation_part(ablation: Sequence[Ablation]) -> Html:
             one.final_accuracy.mean,
             one.final_difference.mean,
             one.energy_J.mean,
+            one.devices.mean,
+            one.steps.mean,
+            one.samples.mean,
             one.final_accuracy.n,
         ]
         for one in ablation

@@ -114,6 +114,9 @@ def ablation_markdown(found: Sequence[Ablation]) -> str:
         "Final accuracy",
         "Difference",
         "Energy [J]",
+        "Devices",
+        "Steps a job",
+        "Samples a job",
         "Seeds",
     )
     rows = [
@@ -124,7 +127,7 @@ def ablation_markdown(found: Sequence[Ablation]) -> str:
             difference(one.equal_energy_difference),
             f"{one.final_accuracy.mean:.3f}",
             difference(one.final_difference),
-            number(one.energy_J.mean),
+            *(number(value.mean) for value in (one.energy_J, one.devices, one.steps, one.samples)),
             str(one.final_accuracy.n),
         ]
         for one in found

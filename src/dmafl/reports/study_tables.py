@@ -87,6 +87,8 @@ def ablation_table(found: Sequence[Ablation]) -> Table:
         "final accuracy",
         "difference",
         "energy [J]",
+        "devices",
+        "samples a job",
     )
     rows.columns[1].justify = "left"
     for one in found:
@@ -97,7 +99,7 @@ def ablation_table(found: Sequence[Ablation]) -> Table:
             difference(one.equal_energy_difference),
             f"{one.final_accuracy.mean:.3f}",
             difference(one.final_difference),
-            number(one.energy_J.mean),
+            *(number(value.mean) for value in (one.energy_J, one.devices, one.samples)),
         )
     return rows
 
@@ -191,6 +193,9 @@ def ablation_rows(found: Iterable[Ablation]) -> list[Row]:
         "equal_energy_difference",
         "final_difference",
         "log_energy_ratio",
+        "devices",
+        "steps",
+        "samples",
     )
     return [
         {"task": one.task, "quality": one.quality, "dissimilarity": one.dissimilarity}

@@ -26,6 +26,11 @@ class Ablation:
     equal_energy_difference: Interval
     final_difference: Interval
     log_energy_ratio: Interval
+    devices: Interval
+    """That have a job."""
+    steps: Interval
+    samples: Interval
+    """Of a job."""
 
 
 def ablation(gathered: Gathered) -> list[Ablation]:
@@ -59,7 +64,12 @@ def ablation(gathered: Gathered) -> list[Ablation]:
                 paired(at[variant], at[FULL]),
                 paired(final[variant], final[FULL]),
                 paired(logs[variant], logs[FULL]),
+                interval(found[seed].totals["devices"] for seed in seeds),
+                *(
+                    interval(found[seed].totals[name] / found[seed].totals["jobs"] for seed in seeds)
+                    for name in ("steps", "samples")
+                ),
             )
-            for variant in curves
+            for variant, found in curves.items()
         ]
     return rows
