@@ -13,6 +13,7 @@ from dmafl.reports.study_style import (
     TASK_NAMES,
     TASK_STYLES,
     draw,
+    few_ticks,
     finish,
     panels,
 )
@@ -91,8 +92,7 @@ def _drift(gathered: Gathered, quantity: str, total: str, name: str) -> Any:
         panel.set_xlabel(f"{quantity} of {TASK_NAMES[drifting]} [1/s]")
         if panel.has_data():
             panel.set_yscale("log")
-            panel.yaxis.set_major_formatter("{x:.3g}")
-            panel.yaxis.set_minor_formatter("{x:.3g}")
+            few_ticks(panel.yaxis)
             panel.axhline(1.0, color="#444444", linestyle=":", linewidth=0.8, zorder=1)
             panel.set_xticks(range(len(DRIFTS)), [_tick(value * DRIFT_UNIT[drifting]) for value in DRIFTS])
     axes[0][0].set_ylabel(f"{name}, relative to no drift")

@@ -78,14 +78,22 @@ def draw(panel: Any, band: Band | None, label: str, style: dict[str, Any], place
 
 def energy_axis(panel: Any) -> None:
     """A logarithmic axis of energy; over few decades it has more ticks."""
-    from matplotlib.ticker import LogLocator, NullFormatter
+    from matplotlib.ticker import NullFormatter
 
     panel.set_xscale("log")
     low, high = panel.get_xlim()
     if high / low < FEW:
-        panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        panel.xaxis.set_major_formatter("{x:g}")
+        few_ticks(panel.xaxis)
     panel.xaxis.set_minor_formatter(NullFormatter())
+
+
+def few_ticks(axis: Any) -> None:
+    """Ticks at 1, 2 and 5 of every decade, as plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def finish(figure: Any, axes: Any) -> None:
