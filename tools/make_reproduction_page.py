@@ -17,7 +17,7 @@ from dmafl.files import read_text, write_text
 from dmafl.pages.study_report import derive
 from dmafl.reports.figures import save_figure
 from dmafl.reports.study_figures import figures
-from dmafl.reports.study_markdown import markdown_table
+from dmafl.reports.study_markdown import NOT_RUN, markdown_table
 from dmafl.scenario.presets import preset
 from dmafl.study.design import DRIFT_UNIT, DRIFTS, IMPORTANCES, SEEDS, TUNING_SEED
 from dmafl.study.gathered import Gathered
@@ -32,7 +32,6 @@ DPI = 75
 """Pictures of the documentation stay below 300 KB."""
 TABLES = ("rates", "claims", "readings", "ratios", "ablation")
 """Names of the Markdown files that a study writes."""
-NOT_RUN = "Not run yet.\n"
 
 
 def choices() -> str:

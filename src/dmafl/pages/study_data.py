@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dmafl.pages.rounding import short, shorts
-from dmafl.reports.run_picture import COLOURS
 from dmafl.reports.study_responses import relative_times
-from dmafl.reports.study_style import GREY, SCHEMES, TASK_COLOURS, TASK_NAMES, VARIANT_COLOURS, YELLOW
+from dmafl.reports.study_style import SCHEMES, STYLES, TASK_COLOURS, TASK_NAMES, VARIANT_COLOURS
 from dmafl.study.bands import Band, over_aggregations, over_energy, over_values
 from dmafl.study.design import DRIFT_UNIT, DRIFTS, TASKS, VARIANTS
 from dmafl.study.gathered import FULL, Gathered
@@ -19,7 +18,7 @@ def study_data(gathered: Gathered) -> dict[str, Any]:
     """All of them; schemes, tasks, partitions and variants are numbered."""
     return {
         "palette": [
-            *(GREY if colour == YELLOW else colour for colour in COLOURS),
+            *(STYLES[scheme]["color"] for scheme in SCHEMES),
             *TASK_COLOURS,
             *VARIANT_COLOURS,
         ],

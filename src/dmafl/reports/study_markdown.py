@@ -145,4 +145,4 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _effect(one: Comparison | None) -> str:
     if one is None:
         return ""
-    return f"{one.shown} ({one.task}, {one.partition}: {one.first} against {one.second}, {one.measure})"
+    return f"{one.shown} ({one.label})"
