@@ -27,6 +27,8 @@ ARGUMENTS = (
 )
 PATIENCE_MS = 120_000
 """Before a page is given up; it needs about a second, but the machine may be busy."""
+PHONE = {"width": 390, "height": 844}
+SERIOUS = ("serious", "critical")
 HOSTILE = '<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>\'&amp;{{x}}'
 """A name that is code wherever it is not escaped."""
 
@@ -87,6 +89,32 @@ class Visit:
             "[...document.querySelectorAll('.plot')].every(one => !one.offsetWidth || one.querySelector('svg'))"
         )
 
+    def unfold(self) -> None:
+        """Open all that is folded, and draw it."""
+        self.draw_all()
+        for details in self.page.locator("summary").all():
+            details.click()
+        self.draw_all()
+
+    def barriers(self) -> list[str]:
+        """What keeps some people from reading the page, with everything unfolded."""
+        axe = pytest.importorskip(
+            "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"
+        )
+        self.unfold()
+        found = axe.Axe().run(self.page)
+        assert found.response["passes"], "the scan has run"
+        return [
+            f"{one['id']}: {node['target']}"
+            for one in found.response["violations"]
+            if one["impact"] in SERIOUS
+            for node in one["nodes"][:3]
+        ]
+
+    def width(self) -> int:
+        """Of the page with what sticks out [px]."""
+        return int(self.page.evaluate("document.documentElement.scrollWidth"))
+
     def wait(self, expression: str) -> None:
         """Until `expression` is true in the page. Playwright's own way needs `eval`, which the page forbids."""
         until = time.monotonic() + PATIENCE_MS / 1000
@@ -98,3 +126,8 @@ class Visit:
 def written(run: Path, folder: Path) -> str:
     """The report of `run` as an address."""
     return dmafl.report([run], folder / "report.html").resolve().as_uri()
+
+
+def asked_elsewhere(visit: Visit) -> list[str]:
+    """What the page wanted from outside of its file."""
+    return [url for url in visit.requests if not url.startswith(("file:", "data:", "blob:"))]

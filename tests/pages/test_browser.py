@@ -9,14 +9,12 @@ from typing import Any
 import pytest
 
 from dmafl.pages import live as live_module
-from pages.conftest import HOSTILE, Visit, written
+from pages.conftest import HOSTILE, PHONE, Visit, asked_elsewhere, written
 from pages.made_up import write_run
 
 JOBS = 10_000
 REDRAW_MS = 1000
 """Far more than a redraw of 10,000 jobs took when this was written, 13 ms: the machine may be busy."""
-PHONE = {"width": 390, "height": 844}
-SERIOUS = ("serious", "critical")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +33,7 @@ def test_it_loads_alone_and_without_complaint(browser: Any, seven: Path, tmp_pat
     with Visit(browser, written(seven, tmp_path)) as visit:
         visit.draw_all()
         assert visit.complaints == []
-        assert [url for url in visit.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+        assert asked_elsewhere(visit) == []
         assert visit.page.locator(".plot svg.main-svg").count() > 20
         assert visit.page.evaluate("dmaflTimeline.count") == 1200
 
@@ -165,10 +163,8 @@ def test_the_colours_follow_the_system_and_the_button(browser: Any, report: str)
 
 def test_a_phone_needs_no_sideways_scrolling(browser: Any, seven: Path, tmp_path: Path) -> None:
     with Visit(browser, written(seven, tmp_path), viewport=PHONE) as visit:
-        visit.draw_all()
-        for details in visit.page.locator("summary").all():
-            details.click()
-        assert visit.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        visit.unfold()
+        assert visit.width() <= PHONE["width"]
 
 
 def test_the_keyboard_is_enough(browser: Any, report: str) -> None:
@@ -222,21 +218,8 @@ def test_the_keyboard_is_enough(browser: Any, report: str) -> None:
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
 def test_no_serious_barrier_is_found(browser: Any, report: str, colours: str) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
     with Visit(browser, report, color_scheme=colours) as visit:
-        visit.draw_all()
-        for details in visit.page.locator("summary").all():
-            details.click()
-        visit.draw_all()
-        found = axe.Axe().run(visit.page)
-        assert found.response["passes"], "the scan has run"
-        barriers = [
-            f"{one['id']}: {node['target']}"
-            for one in found.response["violations"]
-            if one["impact"] in SERIOUS
-            for node in one["nodes"][:3]
-        ]
-        assert barriers == []
+        assert visit.barriers() == []
 
 
 def test_tables_and_text_can_be_taken_along(browser: Any, report: str) -> None:

@@ -11,7 +11,7 @@ from dmafl.pages.html import Cell, Html, choice, element, figure, folded, plot, 
 from dmafl.pages.shell import Content, Section
 from dmafl.pages.study_data import study_data
 from dmafl.reports.study_style import PARTITION_NAMES, SCHEMES, TASK_NAMES
-from dmafl.reports.study_tables import counts
+from dmafl.reports.study_tables import counts, strongest, weakest
 from dmafl.study.ablation import Ablation
 from dmafl.study.design import TASKS
 from dmafl.study.gathered import Gathered
@@ -103,19 +103,21 @@ def _claims(claims: Sequence[Claim], readings: Sequence[Tally]) -> Html:
     rows = [
         [
             claim.id,
-            claim.text,
-            claim.figure,
+            f"{claim.text} (Fig. {claim.figure})",
             claim.verdict,
             counts(claim),
+            *(_effect(one) for one in (weakest(claim), strongest(claim))),
             claim.seeds,
-            claim.why,
-            claim.command,
         ]
         for claim in claims
     ]
-    head = ["", "Claim", "Figure", "Verdict", "Holds/fails/open", "Seeds", "Why", "Recompute"]
+    head = ("", "Claim", "Verdict", "Holds / fails / open", "Weakest effect", "Strongest effect", "Seeds")
     return together(
         element("div", table("The paper's claims", head, rows), class_="claims"),
+        element("h3", "Why, where a claim does not hold throughout"),
+        element("dl", ([element("dt", one.id), element("dd", one.why)] for one in claims if one.why)),
+        element("h3", "Recompute"),
+        element("pre", "\n".join(claim.command for claim in claims)),
         (
             folded(
                 f"{claim.id}: {len(claim.comparisons)} comparisons",
@@ -136,6 +138,13 @@ def _claims(claims: Sequence[Claim], readings: Sequence[Tally]) -> Html:
             ),
         ),
     )
+
+
+def _effect(one: Comparison | None) -> Html | None:
+    """An effect with its interval, and of what."""
+    if one is None:
+        return None
+    return together(element("span", one.shown, class_="effect"), " ", element("span", one.label, class_="small"))
 
 
 COMPARISON_HEAD = (
@@ -188,8 +197,14 @@ def _curve_plots(gathered: Gathered) -> Html:
 
 
 def _importance_plots() -> Html:
-    caption = "Share of all SGD steps that each task gets, by the importance of one task, the others at 1."
-    return _plots("shares", caption, "Shares of SGD steps by the importance of {}")
+    options = [("accuracy", "accuracy"), ("energy_J", "energy"), ("share", "shares of SGD steps")]
+    caption = (
+        "Accuracy and energy of a task by its own importance, or the share of all SGD steps that each task gets; "
+        "the other tasks have importance 1."
+    )
+    return together(
+        choice("importance", "Show", options), _plots("importance", caption, "By the importance of {}")
+    )
 
 
 def _drift_plots() -> Html:
@@ -297,4 +312,4 @@ def _ablation_part(ablation: Sequence[Ablation]) -> Html:
 
 def _runs(counted: UnitsThere) -> Html:
     rows: list[list[Cell]] = [[group, there, wanted] for group, (there, wanted) in counted.items()]
-    return table("Runs that are there", ("Group", "UnitsThere", "Wanted"), rows)
+    return table("Runs that are there", ("Group", "There", "Wanted"), rows)

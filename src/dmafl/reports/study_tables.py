@@ -226,5 +226,5 @@ def weakest(claim: Claim) -> Comparison | None:
 
 
 def strongest(claim: Claim) -> Comparison | None:
-    """The comparison that speaks most for a claim, if may be one whose mean is not too high for missed targets."""
+    """The comparison that speaks most for a claim, of those whose mean is not too high for missed targets if possible."""
     return max(claim.judged, key=lambda one: (not one.second_censored, margin(one)), default=None)

@@ -35,10 +35,18 @@ page.draw = (data) => {
     const x = axis === "energy" ? { title: "energy [J]", type: "log" } : { title: "aggregations" };
     return { traces, layout: { xaxis: x, yaxis: { title: "test accuracy" }, shapes, ...empty(traces) } };
   });
-  ofTasks("shares", (raised) => {
+  const shares = (raised) => {
     const own = data.shares.filter((one) => one.raised === raised);
     const traces = own.flatMap((one) => bandTraces(one.band, data.tasks[one.task], ofTask(one.task)));
     return { traces, layout: { xaxis: { title: `importance of ${plain(data.tasks[raised])}`, type: "log" }, yaxis: { title: "share of SGD steps [%]", rangemode: "tozero" }, ...legend, ...empty(traces) } };
+  };
+  ofTasks("importance", (task) => {
+    const quantity = state.importance ?? "accuracy";
+    if (quantity === "share") return shares(task);
+    const own = data.importances.filter((one) => one.task === task);
+    const traces = own.flatMap((one, place) => bandTraces(one[quantity], `importance ${one.importance}`, place));
+    const title = quantity === "accuracy" ? "test accuracy" : "energy so far [J]";
+    return { traces, layout: { xaxis: { title: "aggregations" }, yaxis: { title }, ...legend, ...empty(traces) } };
   });
   ofTasks("drift", (raised) => {
     const quantity = state.drift ?? "active drift";
