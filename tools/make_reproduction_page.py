@@ -95,8 +95,6 @@ def main() -> None:
     if not asked.parse_args().text:
         results = Results(ROOT / "results")
         tables: dict[str, dict[str, str]] = {part: {} for part in (*TABLES, "figures")}
-        for old in IMAGES.glob("study-*.png"):
-            old.unlink()
         for name in OPEN_CHOICES:
             study = study_of(name)
             found, _ = outcomes(study, results)
@@ -109,6 +107,9 @@ def main() -> None:
             tables["figures"][name] = pictures(name, Gathered(study, found))
         for part, texts in tables.items():
             page = replaced(page, part, by_preset(texts))
+        for picture in IMAGES.glob("study-*.png"):
+            if f"images/{picture.name}" not in page:
+                picture.unlink()
     write_text(PAGE, page)
 
 

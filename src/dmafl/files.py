@@ -15,6 +15,7 @@ from dmafl.errors import ShownAsIs, bad_input
 
 MAX_TEXT_BYTES = 5_000_000
 """A scenario larger than this is not a scenario; stops noise before a parser chews on it."""
+COMPLETE = "Check that the file is complete and was written by dmafl."
 
 
 @contextmanager
@@ -96,7 +97,7 @@ def read_bytes(path: Path, what: str, max_bytes: int | None = None) -> bytes:
         ) from None
 
 
-def read_json(path: Path, what: str) -> Any:
+def read_json(path: Path, what: str, remedy: str = COMPLETE) -> Any:
     """The JSON content of `path`; NaN and infinity are refused."""
     text = _decoded(read_bytes(path, what), path, what)
 
@@ -106,12 +107,7 @@ def read_json(path: Path, what: str) -> Any:
     try:
         return json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        raise bad_input(
-            str(path),
-            f"must be a {what} in JSON",
-            ShownAsIs(str(error)),
-            "Check that the file is complete and was written by dmafl.",
-        ) from None
+        raise bad_input(str(path), f"must be JSON ({what})", ShownAsIs(str(error)), remedy) from None
 
 
 def _decoded(content: bytes, path: Path, what: str) -> str:
@@ -120,7 +116,7 @@ def _decoded(content: bytes, path: Path, what: str) -> str:
     except UnicodeDecodeError as error:
         raise bad_input(
             str(path),
-            f"must be a {what} in UTF-8 text",
+            f"must be UTF-8 text ({what})",
             ShownAsIs(f"byte {error.object[error.start]:#04x} at position {error.start}"),
             "Save the file as UTF-8 text.",
         ) from None

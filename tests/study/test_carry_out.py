@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,6 @@ import dmafl
 from dmafl.scenario.keys import with_values
 from dmafl.study.carry_out import columns_of, computed_by
 from dmafl.study.results import Results
-from dmafl.study.unit import Unit
 
 SMALL = (
     ("tasks.mnist.slots", 12),
@@ -40,29 +37,6 @@ def test_computing_energy_by_time_is_the_ledgers(tmp_path, scheme):
         )
         booked = computed_by(own, own["compute_J"], tests["time_s"])
         np.testing.assert_allclose(booked, tests["compute_J"], rtol=1e-9)
-
-
-def test_key_follows_the_content():
-    unit = Unit("phone", "dirichlet", "dma-fl", 1, changes=(("tasks.mnist.slots", 7),))
-    base = unit.key("m")
-    assert base == Unit("phone", "x", "dma-fl", 1, changes=(("tasks.mnist.slots", 7),)).key("m")
-    others = [
-        Unit("phone", "dirichlet", "dma-fl", 2, changes=(("tasks.mnist.slots", 7),)).key("m"),
-        Unit("phone", "dirichlet", "dma-fl", 1, changes=(("tasks.mnist.slots", 8),)).key("m"),
-        Unit("phone", "dirichlet", "dma-fl-nr", 1, changes=(("tasks.mnist.slots", 7),)).key("m"),
-        Unit("phone", "dirichlet", "dma-fl", 1, "sharp", changes=(("tasks.mnist.slots", 7),)).key("m"),
-        unit.key("other"),
-        replace(unit, plan_time_s=6.0).key("m"),
-    ]
-    assert len({base, *others}) == 7
-
-
-def test_key_of_a_scheme_without_a_plan_ignores_what_only_planners_use():
-    weight = (("objective.quality_weight_calibrated", 3.0),)
-    plain, heavy = Unit("phone", "d", "fedasync", 1), Unit("phone", "d", "fedasync", 1, changes=weight)
-    assert plain.key("a") == heavy.key("b")
-    planned, other = Unit("phone", "d", "dma-fl", 1), Unit("phone", "d", "dma-fl", 1, changes=weight)
-    assert planned.key("a") != other.key("a")
 
 
 def test_constants_are_taken_over_where_there_are_none(tmp_path):

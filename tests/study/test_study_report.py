@@ -235,7 +235,7 @@ def test_the_page_has_all_claims_and_curves_and_needs_nothing_else() -> None:
     made = content(found, judge(found), readings(found), ratios(found), ablation(found), {"tuning": (3, 3)})
     text = made.page(("study.js",), ("study.css",))
     assert all(f"<td>{claim}</td>" in text for claim in CLAIMS)
-    assert "3 of 3 runs" in text
+    assert "3 of 3 units" in text
     assert "default-src 'none'" in unescape(text[: text.index("<style>")])
     assert len(made.data["curves"]) == 3 * 8 * 3
     (one,) = [
@@ -251,7 +251,7 @@ def test_a_page_of_nothing_says_so() -> None:
     found = gathered(lambda unit, name: task(), groups=("tuning",))
     made = content(found, judge(found), [], [], [], {"tuning": (3, 3), "baselines": (0, 45)})
     assert made.data["curves"] == []
-    assert "3 of 48 runs" in made.main
+    assert "3 of 48 units" in made.main
 
 
 def test_tables_for_the_terminal() -> None:

@@ -10,7 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from dmafl.cli.app import app
 from dmafl.data.dataset import ARRAYS
 from dmafl.data.lookup import find
 from dmafl.data.npz import write
@@ -118,7 +120,7 @@ def test_everything_is_derived(results: Results, tmp_path: Path) -> None:
     claims = {claim.id: claim for claim in derive(TINY, results, tmp_path)}
     assert claims["C1"].verdict != "not run"
     assert claims["C5"].verdict == claims["C9"].verdict == "not run"
-    assert {one.effect.n for one in claims["C2"].judged} == {2}
+    assert {one.effect.n for one in claims["C2"].counted} == {2}
     told = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))
     assert told["units"]["planned"] == {"there": 6, "wanted": 6}
     assert set(told["versions"]) == {"dmafl", "numpy", "torch"}
@@ -134,3 +136,49 @@ def test_everything_is_derived(results: Results, tmp_path: Path) -> None:
     ):
         assert (tmp_path / name).is_file(), name
     assert len(list((tmp_path / "figures").glob("*.svg"))) == len(told["figures"]) == 2 + 4 + 1
+
+
+@pytest.fixture
+def command(results: Results, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """`dmafl reproduce` of the tiny study, with its outcomes; returns exit code and all that it said."""
+    monkeypatch.setattr("dmafl.study.presets.study_of", lambda preset, quick=False: TINY)
+    monkeypatch.setattr("dmafl.pages.study_report.draw_figures", lambda *_: [])
+
+    def call(*more: str) -> tuple[int, str]:
+        places = ["-o", str(tmp_path), "--results", str(results.path), "--data-dir", str(data)]
+        told = CliRunner().invoke(app, ["reproduce", *places, *more])
+        return told.exit_code, told.output + (repr(told.exception) if told.exception else "")
+
+    return call
+
+
+def test_the_command_shows_all_claims(command) -> None:
+    code, told = command("--cached")
+    assert code == 0
+    assert all(name in told for name in ("C1", "C10", "Energy to fedasync's accuracy"))
+    assert f"{UNITS} of {UNITS} units are there" in told
+
+
+def test_the_command_shows_the_claims_that_were_asked_for_and_writes_all(command, tmp_path: Path) -> None:
+    code, told = command("--only", "C1")
+    assert code == 0
+    assert "C1" in told and "C10" not in told and "Energy to fedasync's" not in told
+    written = json.loads((tmp_path / "claims.json").read_text(encoding="utf-8"))
+    assert len(written["claims"]) == 10
+
+
+def test_a_unit_that_fails_is_told_and_ends_with_an_error(command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dmafl.study.reproduce.carry_out_all", lambda *_: ["fedavg-full, seed 300: diverged"])
+    code, told = command("--only", "baselines")
+    assert code == 1
+    assert "fedavg-full, seed 300: diverged" in told
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--shard", "3/2"), ("--only", "C11"), ("--only", "ablation"), ("--seeds", "100-101")],
+)
+def test_bad_options_are_refused_also_where_nothing_runs(command, option: str, value: str) -> None:
+    code, told = command("--cached", option, value)
+    assert code != 0
+    assert "must" in told

@@ -85,4 +85,4 @@ def test_what_is_not_judged_or_not_run_does_not_count():
         ),
     )
     assert claim.verdict == "holds"
-    assert (len(claim.judged), claim.wanted, claim.seeds) == (2, 3, "3-5")
+    assert (len(claim.counted), claim.wanted, claim.seeds) == (2, 3, "3-5")

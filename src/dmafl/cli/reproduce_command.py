@@ -12,11 +12,7 @@ from dmafl.cli.shared import DataDir, one_thread, process_count
 from dmafl.errors import bad_input
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from dmafl.study.design import Study
     from dmafl.study.reproduce import Shard
-    from dmafl.study.results import Results
 
 INTERRUPTED = 130
 COMMITTED = Path("results")
@@ -28,7 +24,8 @@ def reproduce(
         bool, typer.Option("--quick", help="A small but real version: one partition, two seeds, few slots.")
     ] = False,
     only: Annotated[
-        str | None, typer.Option(help="Claims, e.g. C1,C6, or groups of runs, e.g. baselines.")
+        str | None,
+        typer.Option(help="Run only what these need: claims, e.g. C1,C6, or groups, e.g. baselines."),
     ] = None,
     preset: Annotated[str, typer.Option(help="paper or phone.")] = "phone",
     seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 300-304 or 300,305.")] = None,
@@ -47,22 +44,27 @@ def reproduce(
     """Run the paper's study, draw its figures, and say which of its claims hold.
 
     Every outcome is kept by its content: Ctrl-C saves, the same command goes on, and one more seed runs only that.
+    Figures and tables are of all outcomes that are there.
     """
     one_thread()
     from dataclasses import replace
 
     from dmafl.cli.seeds import parse_seeds
+    from dmafl.pages.study_report import derive
     from dmafl.reports.console import console
     from dmafl.reports.study_view import StudyView
     from dmafl.simulation.stopping import Interrupted
     from dmafl.study.presets import study_of
     from dmafl.study.reproduce import reproduce as carry_out
     from dmafl.study.results import Results
+    from dmafl.study.selection import named, needed
 
     study = study_of(preset, quick)
     if seeds is not None:
         study = replace(study, seeds=tuple(parse_seeds(seeds)))
-    study = _only(study, only)
+    names = None if only is None else named(only)
+    units, part = needed(study, names), _shard(shard)
+    failures: list[str] = []
     out = console()
     kept = Results(results if results is not None else output / "results" if quick else COMMITTED)
     if quick and results is None:
@@ -73,62 +75,21 @@ def reproduce(
                 failures = carry_out(
                     study,
                     kept,
+                    units=units,
                     work=output / "work",
                     workers=process_count(workers),
                     data_dir=data_dir,
-                    shard=_shard(shard),
+                    shard=part,
                     view=view,
                 )
         except Interrupted:
             sys.stderr.write("interrupted; outcomes and states are saved: the same command goes on\n")
             raise typer.Exit(INTERRUPTED) from None
-        for failure in failures:
-            out.print(failure, markup=False, highlight=False)
-    _derive(study, kept, output, out)
-
-
-def _derive(study: Study, kept: Results, output: Path, out: Console) -> None:
-    """Write figures and tables of what is there, and show the claims."""
-    from dmafl.pages.study_report import derive
-
-    derive(study, kept, output, out)
-
-
-def _only(study: Study, only: str | None) -> Study:
-    """The study cut to the groups of runs, partitions and schemes that some claims need."""
-    from dataclasses import replace
-
-    from dmafl.study.design import GROUPS, GROUPS_OF_CLAIM, PARTITIONS_OF_CLAIM, SCHEMES_OF_CLAIM
-
-    if only is None:
-        return study
-    groups: set[str] = set()
-    partitions: set[str] = set()
-    schemes: set[str] = set()
-    for name in (part.strip() for part in only.split(",")):
-        claim = name.upper()
-        if name.lower() in GROUPS:
-            groups.add(name.lower())
-        elif claim in GROUPS_OF_CLAIM:
-            groups |= set(GROUPS_OF_CLAIM[claim])
-        else:
-            raise bad_input(
-                "only",
-                f"must be claims (C1 to C10) or groups ({', '.join(GROUPS)})",
-                name,
-                "Separate them with commas.",
-            )
-        partitions |= set(PARTITIONS_OF_CLAIM.get(claim, study.partitions))
-        schemes |= set(SCHEMES_OF_CLAIM.get(claim, study.schemes))
-    if not partitions.intersection(study.partitions):
-        rule = f"must be about a partition of the study ({', '.join(study.partitions)})"
-        raise bad_input("only", rule, only, "Leave --quick out.")
-    return replace(
-        study,
-        groups=tuple(group for group in study.groups if group in groups),
-        partitions=tuple(one for one in study.partitions if one in partitions),
-        schemes=tuple(one for one in study.schemes if one in schemes),
-    )
+    derive(study, kept, output, out, names)
+    for failure in failures:
+        sys.stderr.write(f"failed: {failure}\n")
+    if failures:
+        raise typer.Exit(1)
 
 
 def _shard(text: str) -> Shard:

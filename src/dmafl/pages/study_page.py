@@ -55,7 +55,7 @@ def content(
         Section("importance", "Importance", _importance_plots()),
         Section("drift", "Drift", _drift_plots()),
         Section("ablation", "What plans are made with", _ablation_part(ablation)),
-        Section("runs", "Runs", _runs(counted)),
+        Section("units", "Units", _units(counted)),
     )
     title = f"The paper's study, preset {study.preset}"
     return Content(title, _lead(gathered, counted, there), sections, study_data(gathered))
@@ -66,7 +66,9 @@ def _lead(gathered: Gathered, counted: UnitsThere, there: Sequence[str]) -> Html
     seeds = ", ".join(str(seed) for seed in gathered.study.seeds)
     return together(
         element(
-            "p", f"{done} of {wanted} runs; seeds {seeds}. Bands are 95% intervals over seeds.", class_="lead"
+            "p",
+            f"{done} of {wanted} units; seeds {seeds}. Bands are 95% intervals over seeds.",
+            class_="lead",
         ),
         element(
             "div",
@@ -111,7 +113,15 @@ def _claims(claims: Sequence[Claim], readings: Sequence[Tally]) -> Html:
         ]
         for claim in claims
     ]
-    head = ("", "Claim", "Verdict", "Holds / fails / open", "Weakest effect", "Strongest effect", "Seeds")
+    head = (
+        "",
+        "Claim",
+        "Verdict",
+        "Holds / fails / undecided",
+        "Weakest effect",
+        "Strongest effect",
+        "Seeds",
+    )
     return together(
         element("div", table("The paper's claims", head, rows), class_="claims"),
         element("h3", "Why, where a claim does not hold throughout"),
@@ -144,7 +154,9 @@ def _effect(one: Comparison | None) -> Html | None:
     """An effect with its interval, and of what."""
     if one is None:
         return None
-    return together(element("span", one.shown, class_="effect"), " ", element("span", one.label, class_="small"))
+    return together(
+        element("span", one.shown, class_="effect"), " ", element("span", one.label, class_="small")
+    )
 
 
 COMPARISON_HEAD = (
@@ -310,6 +322,6 @@ def _ablation_part(ablation: Sequence[Ablation]) -> Html:
     return together(_plots("ablation", caption, "Accuracy for energy of {}"), table("Ablation", head, rows))
 
 
-def _runs(counted: UnitsThere) -> Html:
+def _units(counted: UnitsThere) -> Html:
     rows: list[list[Cell]] = [[group, there, wanted] for group, (there, wanted) in counted.items()]
-    return table("Runs that are there", ("Group", "There", "Wanted"), rows)
+    return table("Runs and plans that are there", ("Group", "There", "Wanted"), rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,6 +20,9 @@ from dmafl.study.results import Outcome, Results
 from dmafl.study.targets import ratios
 from dmafl.study.verdicts import Claim
 
+OF_RATIOS = {"C2", "C3", "C4"}
+"""Claims on energy to a target."""
+
 
 class Screen(Protocol):
     """Where tables are shown."""
@@ -29,9 +33,18 @@ class Screen(Protocol):
 
 
 def derive(
-    study: Study, results: Results, output: Path, out: Screen | None = None, *, page: bool = True
+    study: Study,
+    results: Results,
+    output: Path,
+    out: Screen | None = None,
+    names: Collection[str] | None = None,
+    *,
+    page: bool = True,
 ) -> list[Claim]:
-    """Write all of it into `output` from what is in `results`; nothing is run. Show tables on `out`."""
+    """Write all of it into `output` from what is in `results`; nothing is run.
+
+    Tables are shown on `out`, or of them what belongs to `names`, claims and groups of runs.
+    """
     counted, found = {}, []
     for group in study.groups:
         own, missing = outcomes(study, results, [group])
@@ -46,17 +59,21 @@ def derive(
     if page:
         write_page(gathered, claims, tallies, energies, variants, counted, output / "study.html")
     short = ended_short(found)
-    write_manifest(study, counted, *_made_with(found), short, figures, output)
+    versions, data = _made_with(found)
+    write_manifest(study, counted, versions, data, short, figures, output)
     if out is not None:
-        out.print(claims_table(claims))
-        if energies:
+        asked = [one for one in claims if names is None or one.id in names]
+        if asked:
+            out.print(claims_table(asked))
+        if energies and (names is None or OF_RATIOS & set(names)):
             out.print(ratios_table(energies))
-        if variants:
+        if variants and (names is None or "ablation" in names):
             out.print(ablation_table(variants))
-        for name in short:
-            out.print(f"ended before its last aggregation: {name}", highlight=False, markup=False)
+        lines = [f"ended before its last aggregation: {name}" for name in short]
+        lines += [f"made with different data sets {name}: see manifest.json" for name in _mixed(data)]
         there, wanted = (sum(one[side] for one in counted.values()) for side in (0, 1))
-        out.print(f"{there} of {wanted} runs are there. Written: {output}", highlight=False, markup=False)
+        for line in (*lines, f"{there} of {wanted} units are there. Written: {output}"):
+            out.print(line, highlight=False, markup=False)
     return claims
 
 
@@ -76,6 +93,11 @@ def _made_with(found: list[Outcome]) -> tuple[dict[str, list[str]], dict[str, li
     return _all([one.about.get("versions", {}) for one in found]), _all(
         [one.about.get("data", {}) for one in found]
     )
+
+
+def _mixed(data: dict[str, list[str]]) -> list[str]:
+    """Data sets of which outcomes have seen more than one version."""
+    return [name for name, checksums in data.items() if len(checksums) > 1]
 
 
 def _all(each: list[dict[str, str]]) -> dict[str, list[str]]:

@@ -9,13 +9,13 @@ from typing import Any
 from dmafl.reports.figures import save_figure
 from dmafl.reports.study_responses import responses
 from dmafl.reports.study_style import (
-    PARTITION_NAMES,
     STYLES,
     VARIANT_STYLES,
     draw,
     energy_axis,
     finish,
     panels,
+    titled,
 )
 from dmafl.study.bands import over_aggregations, over_energy
 from dmafl.study.design import BASELINES, BEYOND, PLANNED, TASKS, VARIANTS
@@ -36,7 +36,7 @@ def draw_figures(gathered: Gathered, folder: Path) -> list[str]:
 
     names = []
     # Text stays text in SVG; ids follow from the content, so that the same study gives the same file.
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "dmafl", "pdf.fonttype": 42}):
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "dmafl"}):
         for name, figure in figures(gathered):
             figure.draw_without_rendering()
             figure.set_layout_engine("none")  # found once, it is the same for every format
@@ -58,13 +58,9 @@ def figures(gathered: Gathered) -> Iterator[tuple[str, Any]]:
     yield "ablation", _ablation(gathered)
 
 
-def _title(gathered: Gathered, text: str, partition: str) -> str:
-    return f"{text}; {PARTITION_NAMES[partition]}, preset {gathered.study.preset}"
-
-
 def _accuracy(gathered: Gathered, partition: str) -> Any:
     """Figs. 5, 11 and 13: accuracy against aggregations."""
-    figure, axes = panels(_title(gathered, "Accuracy per aggregation", partition))
+    figure, axes = panels(titled(gathered, "Accuracy per aggregation", partition))
     _by_aggregation(gathered, partition, axes[0], OF_THE_PAPER)
     finish(figure, axes)
     return figure
@@ -72,7 +68,7 @@ def _accuracy(gathered: Gathered, partition: str) -> Any:
 
 def _energy(gathered: Gathered, partition: str) -> Any:
     """Figs. 6, 12 and 14: accuracy against energy, and the targets of the energy ratios."""
-    figure, axes = panels(_title(gathered, "Accuracy for energy", partition))
+    figure, axes = panels(titled(gathered, "Accuracy for energy", partition))
     _by_energy(gathered, partition, axes[0], OF_THE_PAPER)
     finish(figure, axes)
     return figure
@@ -80,7 +76,7 @@ def _energy(gathered: Gathered, partition: str) -> Any:
 
 def _beyond(gathered: Gathered, partition: str) -> Any:
     """Schemes that the paper does not have, beside `dma-fl` and `fedasync`."""
-    figure, axes = panels(_title(gathered, "Beyond the paper", partition), rows=2)
+    figure, axes = panels(titled(gathered, "Beyond the paper", partition), rows=2)
     shown = ("dma-fl", "fedasync", *BEYOND)
     _by_aggregation(gathered, partition, axes[0], shown)
     _by_energy(gathered, partition, axes[1], shown)
@@ -116,7 +112,7 @@ def _by_energy(gathered: Gathered, partition: str, row: Any, schemes: tuple[str,
 
 def _ablation(gathered: Gathered) -> Any:
     """Accuracy for energy of `dma-fl` with plans made in four ways."""
-    figure, axes = panels(_title(gathered, "What plans are made with", gathered.study.main_partition))
+    figure, axes = panels(titled(gathered, "What plans are made with"))
     for panel, task in zip(axes[0], TASKS, strict=True):
         for place, (variant, style) in enumerate(zip((*VARIANTS, FULL), VARIANT_STYLES, strict=True)):
             draw(panel, over_energy(gathered.variant(*variant, task)), " + ".join(variant), style, 2 * place)

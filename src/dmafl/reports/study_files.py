@@ -145,7 +145,7 @@ def _plain(claim: Claim) -> Row:
         "why": claim.why,
         "command": claim.command,
         "comparisons_wanted": claim.wanted,
-        "comparisons_run": len(claim.judged),
+        "comparisons_run": len(claim.counted),
         "comparisons": [
             {
                 "partition": one.partition,

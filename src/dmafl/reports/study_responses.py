@@ -9,13 +9,13 @@ import numpy as np
 
 from dmafl.reports.run_picture import COLOURS, MARKS
 from dmafl.reports.study_style import (
-    PARTITION_NAMES,
     TASK_NAMES,
     TASK_STYLES,
     draw,
     few_ticks,
     finish,
     panels,
+    titled,
 )
 from dmafl.study.bands import Band, over_aggregations, over_values
 from dmafl.study.design import DRIFT_UNIT, DRIFTS, TASKS, TRAINED_IMPORTANCES
@@ -32,14 +32,9 @@ def responses(gathered: Gathered) -> Iterator[tuple[str, Any]]:
     yield "fig10-idle-drift", _drift(gathered, "idle drift", "idle_s", "idle time")
 
 
-def _title(gathered: Gathered, text: str) -> str:
-    study = gathered.study
-    return f"{text}; {PARTITION_NAMES[study.main_partition]}, preset {study.preset}"
-
-
 def _importance(gathered: Gathered) -> Any:
     """Fig. 7: accuracy and energy of a task, by its own importance."""
-    figure, axes = panels(_title(gathered, "Importance of a task, the others at 1"), rows=2)
+    figure, axes = panels(titled(gathered, "Importance of a task, the others at 1"), rows=2)
     least, most = TRAINED_IMPORTANCES
     for column, task in enumerate(TASKS):
         sweep = importance_sweep(gathered, task)
@@ -64,7 +59,7 @@ def _importance(gathered: Gathered) -> Any:
 def _shares(gathered: Gathered) -> Any:
     """Fig. 8: the part of all SGD steps that each task gets, by the importance of one."""
     figure, axes = panels(
-        _title(gathered, "Share of SGD steps, by the importance of one task"), heading="{} emphasised"
+        titled(gathered, "Share of SGD steps, by the importance of one task"), heading="{} emphasised"
     )
     for panel, raised in zip(axes[0], TASKS, strict=True):
         sweep = importance_sweep(gathered, raised)
@@ -83,7 +78,7 @@ def _shares(gathered: Gathered) -> Any:
 def _drift(gathered: Gathered, quantity: str, total: str, name: str) -> Any:
     """Figs. 9 and 10: a time of each task relative to that without drift, by the drift of one."""
     figure, axes = panels(
-        _title(gathered, f"{name.capitalize()}, by the {quantity} of one task"), heading="{} drifts"
+        titled(gathered, f"{name.capitalize()}, by the {quantity} of one task"), heading="{} drifts"
     )
     for panel, drifting in zip(axes[0], TASKS, strict=True):
         sweep = drift_sweep(gathered, drifting, quantity)
@@ -112,4 +107,4 @@ def relative_times(sweep: Mapping[float, Mapping[int, Outcome]], task: str, tota
     ]
     numbers = [[own[seed] - logs[0][seed] for seed in own if seed in logs[0]] for own in logs]
     band = over_values(range(len(DRIFTS)), numbers)
-    return Band(band.x, np.exp(band.mean), np.exp(band.low), np.exp(band.high), band.seeds)
+    return Band(band.x, np.exp(band.mean), np.exp(band.low), np.exp(band.high))

@@ -10,6 +10,7 @@ from dmafl.reports.figures import new_figure
 from dmafl.reports.run_picture import COLOURS, MARKS
 from dmafl.study.bands import Band
 from dmafl.study.design import TASKS
+from dmafl.study.gathered import Gathered
 
 GREY, YELLOW = "#767676", "#f0e442"
 """Grey takes the place of the palette's yellow, which is too light for a line."""
@@ -46,8 +47,16 @@ PARTITION_NAMES = {
     "varied": "varied labels",
 }
 MARKS_ON_A_CURVE = 9
+IN_ONE_ROW = 6
+"""Entries of a legend that fit side by side."""
 FEW = 100.0
 """Factor up to which an axis of energy has ticks between powers of ten."""
+
+
+def titled(gathered: Gathered, text: str, partition: str | None = None) -> str:
+    """What a figure shows, and of which study; sweeps and ablation have the study's main partition."""
+    study = gathered.study
+    return f"{text}; {PARTITION_NAMES[partition or study.main_partition]}, preset {study.preset}"
 
 
 def panels(title: str, rows: int = 1, heading: str = "{}") -> tuple[Any, Any]:
@@ -113,6 +122,6 @@ def finish(figure: Any, axes: Any) -> None:
             labels.values(),
             labels.keys(),
             loc="outside lower center",
-            ncols=min(len(labels), 8),
+            ncols=len(labels) if len(labels) <= IN_ONE_ROW else (len(labels) + 1) // 2,
             frameon=False,
         )

@@ -31,7 +31,7 @@ Row = dict[str, Any]
 
 def claims_table(claims: Sequence[Claim]) -> Table:
     """One row a claim, for the terminal."""
-    rows = table("Claims", "", "claim", "verdict", "hold/fail/open", "seeds", "missed", "why")
+    rows = table("Claims", "", "claim", "verdict", "hold/fail/undecided", "seeds", "missed", "why")
     for place, (justify, ratio) in enumerate(
         (("left", 1), ("left", 12), ("left", 4), ("right", 5), ("right", 2), ("right", 2), ("left", 14))
     ):
@@ -107,7 +107,7 @@ def ablation_table(found: Sequence[Ablation]) -> Table:
 def counts(claim: Claim) -> str:
     """How many comparisons hold, fail and are undecided; and how many there should be, if some were not run."""
     told = f"{claim.count(HOLDS)}/{claim.count(FAILS)}/{claim.count(UNDECIDED)}"
-    return told if len(claim.judged) == claim.wanted else f"{told} of {claim.wanted}"
+    return told if len(claim.counted) == claim.wanted else f"{told} of {claim.wanted}"
 
 
 def difference(one: Interval) -> str:
@@ -222,9 +222,9 @@ def _factor_columns(name: str, one: LogRatio) -> Row:
 
 def weakest(claim: Claim) -> Comparison | None:
     """The comparison that speaks least for a claim."""
-    return min(claim.judged, key=margin, default=None)
+    return min(claim.counted, key=margin, default=None)
 
 
 def strongest(claim: Claim) -> Comparison | None:
-    """The comparison that speaks most for a claim, of those whose mean is not too high for missed targets if possible."""
-    return max(claim.judged, key=lambda one: (not one.second_censored, margin(one)), default=None)
+    """The comparison that speaks most for a claim; means that missed targets make too large come last."""
+    return max(claim.counted, key=lambda one: (not one.second_censored, margin(one)), default=None)

@@ -42,6 +42,8 @@ def ablation(gathered: Gathered) -> list[Ablation]:
         if FULL not in curves or len(curves) < 2:
             continue
         seeds = sorted(set.intersection(*(set(found) for found in curves.values())))
+        if not seeds:
+            continue
         equal_J = {seed: min(float(found[seed].energy_J[-1]) for found in curves.values()) for seed in seeds}
         at = {
             variant: {

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import inf, log
+from math import inf
 
 from dmafl.statistics import interval, mean_over_aggregations, paired
 from dmafl.study.design import BASELINES, PLANNED, TASKS
 from dmafl.study.gathered import BySeed, Gathered
+from dmafl.study.targets import log_of
 from dmafl.study.verdicts import ABOVE, Comparison
 
 MEAN, FINAL = "accuracy averaged over aggregations", "final accuracy"
@@ -95,7 +96,7 @@ def _closer(gathered: Gathered, partition: str, task: str, near: str, far: str) 
 def _more_energy(gathered: Gathered, partition: str, task: str, first: str, second: str) -> Comparison:
     """Log ratio of the energies of whole runs."""
     one, other = (
-        {seed: log(found.energy_J[-1]) for seed, found in gathered.of(partition, scheme, task).items()}
+        {seed: log_of(found.energy_J[-1]) for seed, found in gathered.of(partition, scheme, task).items()}
         for scheme in (first, second)
     )
     return Comparison("log energy of the run", partition, task, first, second, paired(one, other))

@@ -22,7 +22,6 @@ class Band:
     mean: FloatArray
     low: FloatArray
     high: FloatArray
-    seeds: int
 
 
 def over_aggregations(of: BySeed, column: str = "accuracy") -> Band | None:
@@ -58,9 +57,7 @@ def over_values(values: Sequence[float], of_values: Sequence[Sequence[float]]) -
     found = [(x, interval(numbers)) for x, numbers in zip(values, of_values, strict=True) if len(numbers)]
     columns = [[x, one.mean, one.low, one.high] for x, one in found]
     table = np.asarray(columns, dtype=np.float64).reshape(-1, 4)
-    return Band(
-        table[:, 0], table[:, 1], table[:, 2], table[:, 3], max((one.n for _, one in found), default=0)
-    )
+    return Band(table[:, 0], table[:, 1], table[:, 2], table[:, 3])
 
 
 def _band(grid: FloatArray, curves: list[tuple[FloatArray, FloatArray]]) -> Band:
@@ -71,5 +68,4 @@ def _band(grid: FloatArray, curves: list[tuple[FloatArray, FloatArray]]) -> Band
         values.mean(axis=1),
         np.asarray([one.low for one in found]),
         np.asarray([one.high for one in found]),
-        len(curves),
     )

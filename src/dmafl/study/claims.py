@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dmafl.study.accuracy_claims import c1, c9, c10
-from dmafl.study.design import SEEDS, Study
+from dmafl.study.design import JUDGED_WITH, Study
 from dmafl.study.energy_claims import c2, c3, c4, c8
 from dmafl.study.gathered import Gathered
+from dmafl.study.presets import study_of
 from dmafl.study.reasons import reason
 from dmafl.study.response_claims import c5, c6, c7
 from dmafl.study.verdicts import Claim, Comparison
@@ -62,10 +63,6 @@ CLAIMS: dict[str, tuple[str, str, Callable[[Gathered], list[Comparison]]]] = {
 """Text, figure of the paper, and comparisons of each claim."""
 
 
-JUDGED_WITH = {"C6": "phone"}
-"""Claims that one preset alone can tell of."""
-
-
 def judge(gathered: Gathered) -> list[Claim]:
     """All claims with their comparisons, in order."""
     found = []
@@ -78,5 +75,7 @@ def judge(gathered: Gathered) -> list[Claim]:
 
 def command(study: Study, claim: str) -> str:
     """What recomputes a claim, with the preset that it is judged with."""
-    seeds = "" if study.seeds == SEEDS else " --seeds " + ",".join(str(seed) for seed in study.seeds)
-    return f"dmafl reproduce --preset {JUDGED_WITH.get(claim, study.preset)} --only {claim}{seeds}"
+    usual = study_of(study.preset, study.quick)
+    seeds = "" if study.seeds == usual.seeds else " --seeds " + ",".join(str(seed) for seed in study.seeds)
+    quick = " --quick" if study.quick else ""
+    return f"dmafl reproduce{quick} --preset {JUDGED_WITH.get(claim, study.preset)} --only {claim}{seeds}"

@@ -8,9 +8,9 @@ from math import log
 
 from dmafl.statistics import interval
 from dmafl.study.accuracy_claims import OTHERS
-from dmafl.study.design import TASKS
+from dmafl.study.design import PARTITIONS, TASKS
 from dmafl.study.gathered import Gathered
-from dmafl.study.targets import PLAIN, SHARES, Reading, guessed, log_ratio, target
+from dmafl.study.targets import PLAIN, SHARES, Reading, guessed, log_of, log_ratio, target
 from dmafl.study.verdicts import Comparison
 
 ASYNCHRONOUS = ("dma-fl", "dma-fl-nr", "dma-fl-ns", "fedasync")
@@ -24,17 +24,17 @@ J_PER_KJ = 1000.0
 
 def c2(gathered: Gathered, reading: Reading = PLAIN) -> list[Comparison]:
     """Every partition: all others need more energy than `dma-fl`."""
-    return _need_more(gathered, gathered.study.partitions, OTHERS, ["dma-fl"], reading)
+    return _need_more(gathered, PARTITIONS, OTHERS, ["dma-fl"], reading)
 
 
 def c3(gathered: Gathered, reading: Reading = PLAIN) -> list[Comparison]:
     """Every partition: synchronous schemes need more energy than asynchronous ones."""
-    return _need_more(gathered, gathered.study.partitions, SYNCHRONOUS, ASYNCHRONOUS, reading)
+    return _need_more(gathered, PARTITIONS, SYNCHRONOUS, ASYNCHRONOUS, reading)
 
 
 def c4(gathered: Gathered, reading: Reading = PLAIN) -> list[Comparison]:
     """`dma-fl-nr` and `fedasync` need more than `dma-fl` and `dma-fl-ns`, where the paper shows all four."""
-    shown = [partition for partition in gathered.study.partitions if partition != "varied"]
+    shown = [partition for partition in PARTITIONS if partition != "varied"]
     return _need_more(gathered, shown, ("dma-fl-nr", "fedasync"), ("dma-fl", "dma-fl-ns"), reading)
 
 
@@ -44,7 +44,7 @@ def c8(gathered: Gathered) -> list[Comparison]:
     for task, (accuracy, printed_kJ) in PRINTED_KJ.items():
         runs = gathered.of("varied", "fedavg-full", task).values()
         spent = [PLAIN.spent(one, accuracy, first=True) for one in runs]
-        effect = interval(log(energy_J / (J_PER_KJ * printed_kJ)) for energy_J, _ in spent)
+        effect = interval(log_of(energy_J) - log(J_PER_KJ * printed_kJ) for energy_J, _ in spent)
         found.append(
             Comparison(
                 f"log energy to {accuracy:.0%}",

@@ -41,4 +41,5 @@ def study_of(preset: str, quick: bool = False) -> Study:
         task_changes=shorter,
         plan_time_s=5.0,
         sweep_plan_time_s=5.0,
+        quick=True,
     )

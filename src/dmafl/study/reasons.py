@@ -7,21 +7,23 @@ from math import exp, isnan
 
 import numpy as np
 
-from dmafl.study.design import TRAINED_IMPORTANCES
+from dmafl.study.design import JUDGED_WITH, TRAINED_IMPORTANCES
 from dmafl.study.gathered import BySeed, Gathered
 from dmafl.study.response_claims import drift_sweep, importance_sweep, steps_share
 from dmafl.study.results import Outcome
-from dmafl.study.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED, Comparison, margin, verdict
+from dmafl.study.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED, Comparison, counted, margin, verdict
 
 
 def reason(gathered: Gathered, claim: str, comparisons: Sequence[Comparison]) -> str:
-    """Nothing if the claim holds; else how far it does not, the comparison farthest from it, and facts behind that."""
-    judged = [one for one in comparisons if one.judged and one.state != NOT_RUN]
+    """Nothing if the claim holds with all of its runs; else how far it does not, the comparison farthest from it, and
+    facts behind that."""
+    judged = counted(comparisons)
     found = verdict([one.state for one in judged])
-    if found == HOLDS:
-        return ""
     if found == NOT_RUN:
         return _why_not_run(gathered, claim, comparisons)
+    lacking = _lacking(gathered, comparisons)
+    if found == HOLDS:
+        return _sentence(lacking[0]) if lacking else ""
     if all(isnan(one.effect.half) for one in judged):
         return "One seed gives no interval: nothing is decided."
     open_ones = [one for one in judged if one.state != HOLDS]
@@ -32,9 +34,17 @@ def reason(gathered: Gathered, claim: str, comparisons: Sequence[Comparison]) ->
         f"{len(open_ones) - len(failed)} undecided",
         f"farthest: {worst.label} ({worst.shown}, {'fails' if failed else UNDECIDED})",
         *_missed(worst),
+        *lacking,
         *_facts(gathered, claim, worst),
     ]
     return _sentence("; ".join(parts))
+
+
+def _lacking(gathered: Gathered, comparisons: Sequence[Comparison]) -> list[str]:
+    """How much of what should be judged lacks runs."""
+    wanted = [one for one in comparisons if one.judged]
+    short = sum(one.effect.n < len(gathered.study.seeds) for one in wanted)
+    return [f"so far: {short} of {len(wanted)} comparisons lack runs"] if short else []
 
 
 def _sentence(text: str) -> str:
@@ -42,8 +52,11 @@ def _sentence(text: str) -> str:
 
 
 def _why_not_run(gathered: Gathered, claim: str, comparisons: Sequence[Comparison]) -> str:
-    if claim == "C6" and gathered.study.preset == "paper":
-        return "Judged with the preset phone: with this one computation is negligible beside transmission."
+    if not gathered.study.judges(claim):
+        return (
+            f"Judged with the preset {JUDGED_WITH[claim]}: with this one computation is negligible beside "
+            "transmission."
+        )
     if any(one.state != NOT_RUN for one in comparisons):
         return "Guessing reaches every target: nothing is judged."
     return "Its runs are not there."
@@ -104,11 +117,10 @@ def _per_aggregation(side: BySeed, seed: int, what: str) -> float:
 
 def _share_facts(gathered: Gathered, task: str) -> list[str]:
     sweep = importance_sweep(gathered, task)
-    shares = [
-        np.mean([steps_share(one, task) for one in sweep[value].values()]) for value in TRAINED_IMPORTANCES
-    ]
     least, most = TRAINED_IMPORTANCES
-    before, after = (_steps_a_job(sweep[value].values(), task) for value in TRAINED_IMPORTANCES)
+    sides = _common(sweep[least], sweep[most])
+    shares = [np.mean([steps_share(one, task) for one in side]) for side in sides]
+    before, after = (_steps_a_job(side, task) for side in sides)
     limit = gathered.study.unit(gathered.study.main_partition, "dma-fl", 0).scenario().tasks[task].steps_max
     return [
         f"{task} gets {shares[0]:.1%} of all SGD steps at importance {least:g} and {shares[1]:.1%} at {most:g}",
@@ -127,7 +139,7 @@ def _drift_facts(gathered: Gathered, claim: str, worst: Comparison) -> list[str]
         "C6": ("active drift", "compute_s", "computation"),
         "C7": ("idle drift", "idle_s", "idle time"),
     }[claim]
-    drifting = worst.measure.partition(" while ")[2].partition(" drifts")[0] or worst.task
+    drifting = worst.drifting
     sweep = drift_sweep(gathered, drifting, quantity)
     before_s, after_s = _ends(sweep, worst.task, total)
     facts = [f"{name} of {worst.task} from {before_s:.4g} s to {after_s:.4g} s in all"]
@@ -139,10 +151,15 @@ def _drift_facts(gathered: Gathered, claim: str, worst: Comparison) -> list[str]
 
 
 def _ends(sweep: Mapping[float, Mapping[int, Outcome]], task: str, total: str) -> tuple[float, float]:
-    """A total without drift and at the largest, averaged over seeds."""
-    means = [
-        float(np.mean([one.tasks[task].totals[total] for one in outcomes.values()]))
-        for outcomes in sweep.values()
-        if outcomes
-    ]
-    return means[0], means[-1]
+    """A total without drift and at the largest: means over the seeds that both have."""
+    sides = _common(sweep[min(sweep)], sweep[max(sweep)])
+    before, after = ([one.tasks[task].totals[total] for one in side] for side in sides)
+    return float(np.mean(before)), float(np.mean(after))
+
+
+def _common(
+    first: Mapping[int, Outcome], second: Mapping[int, Outcome]
+) -> tuple[list[Outcome], list[Outcome]]:
+    """Outcomes of the seeds that both have."""
+    seeds = sorted(first.keys() & second.keys())
+    return [first[seed] for seed in seeds], [second[seed] for seed in seeds]

@@ -14,6 +14,7 @@ from dmafl.measuring.measured import read_measured, write_measured
 from dmafl.measuring.watching import Silent, Watcher
 from dmafl.study.design import Study
 from dmafl.study.results import Outcome, Results
+from dmafl.study.selection import needed
 from dmafl.study.unit import Unit
 from dmafl.study.workers import Order, carry_out_all
 
@@ -64,21 +65,19 @@ def reproduce(
     study: Study,
     results: Results,
     *,
-    groups: Iterable[str] | None = None,
+    units: Iterable[Unit] | None = None,
     work: Path,
     workers: int = 1,
     data_dir: Path | None = None,
     shard: Shard | None = None,
     view: View | None = None,
 ) -> list[str]:
-    """Carry out every unit of `groups` (all, by default) whose outcome is not there; returns what failed."""
+    """Carry out those of `units` (all of the study, by default) that have no outcome; returns what failed."""
     view = view if view is not None else Unseen()
     shard = shard if shard is not None else Shard()
-    wanted = {unit: None for group in groups or study.groups for unit in study.units(group)}
-    _check_data(study, data_dir)
     orders = []
     seen = set()
-    for unit in wanted:
+    for unit in needed(study) if units is None else units:
         if unit.planned:
             _measured(study, results, unit, workers, data_dir, view)
         key = key_of(study, results, unit)
@@ -86,6 +85,8 @@ def reproduce(
             seen.add(key)
             file = results.measured_file(unit.preset, unit.partition) if unit.planned else None
             orders.append(Order(unit, key, results.path, work, study.tuning_seed, file, data_dir))
+    if orders:
+        _check_data(study, data_dir)
     view.total(len(orders))
     return carry_out_all(orders, workers, view.watch)
 
@@ -102,7 +103,7 @@ def outcomes(
 ) -> tuple[list[Outcome], int]:
     """The outcomes that are there, and how many are missing."""
     found, missing = [], 0
-    for group in groups or study.groups:
+    for group in study.groups if groups is None else groups:
         for unit in study.units(group):
             known = not unit.planned or results.measured_file(unit.preset, unit.partition).exists()
             key = key_of(study, results, unit) if known else ""
@@ -125,6 +126,7 @@ def _measured(
     path = results.measured_file(unit.preset, unit.partition)
     if path.exists():
         return
+    _check_data(study, data_dir)
     tuning = study.unit(unit.partition, "fedasync", study.tuning_seed)
     measured = measure(
         tuning.scenario(),

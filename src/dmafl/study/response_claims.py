@@ -59,12 +59,12 @@ def c5(gathered: Gathered) -> list[Comparison]:
 
 def c6(gathered: Gathered) -> list[Comparison]:
     """Active drift of a task lowers its computation time, and raises the others'."""
-    return _response(gathered, "active drift", "compute_s", own=gathered.study.preset != "paper", others=True)
+    return _response(gathered, "active drift", "compute_s", judged=gathered.study.judges("C6"), others=True)
 
 
 def c7(gathered: Gathered) -> list[Comparison]:
     """Idle drift of a task lowers its idle time. The others' is only seen: no budget of the study is tight."""
-    return _response(gathered, "idle drift", "idle_s", own=True, others=False)
+    return _response(gathered, "idle drift", "idle_s", judged=True, others=False)
 
 
 def _spent(
@@ -117,8 +117,10 @@ def _rises(gathered: Gathered, task: str, sweep: Mapping[float, Mapping[int, Out
     )
 
 
-def _response(gathered: Gathered, quantity: str, total: str, *, own: bool, others: bool) -> list[Comparison]:
-    """Log ratio of a time of every task, at the largest drift of one task against none."""
+def _response(
+    gathered: Gathered, quantity: str, total: str, *, judged: bool, others: bool
+) -> list[Comparison]:
+    """Log ratio of a time of every task, at the largest drift of one task against none; `others` are judged too."""
     most = max(DRIFTS)
     name = {"compute_s": "log computation time", "idle_s": "log idle time"}[total]
     found = []
@@ -138,7 +140,8 @@ def _response(gathered: Gathered, quantity: str, total: str, *, own: bool, other
                     "none",
                     paired(raised, without),
                     BELOW if task == drifting else ABOVE,
-                    judged=own and (task == drifting or others),
+                    judged=judged and (task == drifting or others),
+                    drifting=drifting,
                 )
             )
     return found

@@ -76,6 +76,9 @@ class Outcome:
     """Versions and checksums of the data that it was made with."""
 
 
+AGAIN = "Delete it and run again."
+
+
 class Results:
     """A folder of outcomes: units/KEY.json; measured/PRESET-PARTITION.json."""
 
@@ -89,27 +92,23 @@ class Results:
     def read(self, key: str, unit: Unit) -> Outcome:
         """The outcome of `unit`."""
         path = self._file(key)
-        found = read_json(path, "outcome")
+        found = read_json(path, "outcome", remedy=AGAIN)
         try:
-            if found["schema"] != SCHEMA:
-                raise bad_input(
-                    str(path), f"must have schema {SCHEMA}", found["schema"], "Delete it and run again."
-                )
+            if (found["schema"], found["key"]) != (SCHEMA, key):
+                raise ValueError(f"schema {found['schema']} and key {found['key']}")
             tasks = {
                 name: TaskOutcome(
-                    {one: float(task["totals"][one]) for one in TOTALS},
-                    {one: np.asarray(task["curve"][one], dtype=np.float64) for one in task["curve"]},
+                    {one: float(task["totals"][one]) for one in TOTALS}, _curve(task["curve"], unit.trained)
                 )
                 for name, task in found["tasks"].items()
             }
+            if not tasks:
+                raise ValueError("no task")
+            about = dict(found["about"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise bad_input(
-                str(path),
-                "must be an outcome of the study",
-                ShownAsIs(repr(error)[:100]),
-                "Delete it and run again.",
-            ) from None
-        return Outcome(unit, tasks, found.get("about", {}))
+            rule = f"must be an outcome of the study, with schema {SCHEMA} and key {key}"
+            raise bad_input(str(path), rule, ShownAsIs(repr(error)[:100]), AGAIN) from None
+        return Outcome(unit, tasks, about)
 
     def write(self, key: str, unit: Unit, tasks: Mapping[str, Any], about: Mapping[str, Any]) -> None:
         """Keep an outcome. `tasks` has `totals` and `curve` of each."""
@@ -132,6 +131,16 @@ class Results:
 
     def _file(self, key: str) -> Path:
         return self.path / "units" / f"{key}.json"
+
+
+def _curve(columns: Mapping[str, Any], trained: bool) -> dict[str, FloatArray]:
+    """Columns as arrays: all of `CURVE` and as long as each other, or none where nothing was trained."""
+    found = {one: np.asarray(columns[one], dtype=np.float64) for one in (CURVE if trained else ())}
+    if len({one.shape for one in found.values()}) > 1 or any(
+        one.ndim != 1 or not len(one) for one in found.values()
+    ):
+        raise ValueError("columns of different lengths, or empty")
+    return found
 
 
 def thinned(values: Any) -> list[float]:

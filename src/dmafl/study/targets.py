@@ -92,6 +92,11 @@ def guessed(task: str, accuracy: float | None) -> bool:
     return accuracy is not None and accuracy <= GUESSED[task]
 
 
+def log_of(spent: float) -> float:
+    """Of an energy or a time; of none at all, that of `TINY`."""
+    return log(max(spent, TINY))
+
+
 def log_ratio(first: BySeed, second: BySeed, accuracy: float | None, reading: Reading = PLAIN) -> LogRatio:
     """How much more `first` needs until it has `accuracy`, over the seeds that both have.
 
@@ -105,7 +110,7 @@ def log_ratio(first: BySeed, second: BySeed, accuracy: float | None, reading: Re
     censored: list[int] = []
     for is_first, side in ((True, first), (False, second)):
         found = {seed: reading.spent(side[seed], accuracy, first=is_first) for seed in common}
-        needed.append({seed: log(max(spent, TINY)) for seed, (spent, _) in found.items()})
+        needed.append({seed: log_of(spent) for seed, (spent, _) in found.items()})
         censored.append(sum(missed for _, missed in found.values()))
     return LogRatio(paired(needed[0], needed[1]), censored[0], censored[1])
 

@@ -3,7 +3,8 @@
 A comparison says of an effect where it ought to lie: above 0, below 0, or within a band. It *holds* if the whole
 interval of the effect lies there, *fails* if none of it does, and is *undecided* otherwise. With one seed there is no
 interval and nothing is decided. An energy to a target that was not reached is a lower bound; the interval then has no
-end on the side to which the true effect may go.
+end on the side to which the true effect may go. Its other end is that of the energies spent: it is no bound on what a
+t-interval of the true ones would have, which are farther away and may scatter more.
 
 A claim *holds* if all of its comparisons hold, *does not hold* if some fail and none holds, is *undecided* if nothing
 is decided, and *mixed* otherwise. Comparisons that were not run do not count; a claim without any is *not run*.
@@ -11,7 +12,7 @@ is decided, and *mixed* otherwise. Comparisons that were not run do not count; a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, isnan, nan
 
@@ -59,6 +60,8 @@ class Comparison:
     """Seeds in which the target was not reached."""
     judged: bool = True
     """Whether it counts for the verdict, or is there to be seen."""
+    drifting: str = ""
+    """The task whose drift the effect is a response to."""
 
     @property
     def state(self) -> str:
@@ -117,14 +120,14 @@ class Claim:
     """One line, where it does not hold throughout or was not run."""
 
     @property
-    def judged(self) -> tuple[Comparison, ...]:
+    def counted(self) -> tuple[Comparison, ...]:
         """Comparisons that were run and count."""
-        return tuple(one for one in self.comparisons if one.judged and one.state != NOT_RUN)
+        return counted(self.comparisons)
 
     @property
     def verdict(self) -> str:
         """`holds`, `does not hold`, `mixed`, `undecided` or `not run`."""
-        return verdict([one.state for one in self.judged])
+        return verdict([one.state for one in self.counted])
 
     @property
     def wanted(self) -> int:
@@ -133,18 +136,23 @@ class Claim:
 
     def count(self, state: str) -> int:
         """How many of the judged comparisons are in `state`."""
-        return sum(one.state == state for one in self.judged)
+        return sum(one.state == state for one in self.counted)
 
     @property
     def seeds(self) -> str:
         """Seeds behind the comparisons: one number, or from the fewest to the most."""
-        numbers = sorted({one.effect.n for one in self.judged}) or [0]
+        numbers = sorted({one.effect.n for one in self.counted}) or [0]
         return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"
 
     @property
     def censored(self) -> int:
         """Targets not reached in all comparisons."""
-        return sum(one.censored for one in self.judged)
+        return sum(one.censored for one in self.counted)
+
+
+def counted(comparisons: Iterable[Comparison]) -> tuple[Comparison, ...]:
+    """Those that were run and are judged."""
+    return tuple(one for one in comparisons if one.judged and one.state != NOT_RUN)
 
 
 def verdict(states: Sequence[str]) -> str:

@@ -1,0 +1,122 @@
+"""An outcome that is not whole is refused by name; a key says what an outcome follows from."""
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dmafl
+from dmafl.files import canonical_json, sha256_of
+from dmafl.study.design import PARTITIONS
+from dmafl.study.presets import study_of
+from dmafl.study.reproduce import Shard
+from dmafl.study.results import CURVE, TOTALS, Results
+from dmafl.study.unit import Unit
+
+UNIT = Unit("phone", "dirichlet", "dma-fl", 1, changes=(("tasks.mnist.slots", 7),))
+KEY = UNIT.key("m")
+OTHER = {
+    "preset": "paper",
+    "scheme": "dma-fl-nr",
+    "seed": 2,
+    "quality": "sharp",
+    "dissimilarity": "diagonal",
+    "plan_time_s": 6.0,
+    "changes": (("tasks.mnist.slots", 8),),
+    "trained": False,
+}
+"""Another value of every field that decides what comes of a unit."""
+LABELS = {"partition", "swept"}
+"""Fields that only name what `changes` say."""
+SCENARIOS = {
+    "phone": "f741987d8f35e67dd3a50b24e2b96fac0f288bc5410a6945a380060e83e93403",
+    "paper": "5ae2a963fa7a60caef4788c1d4b461df87d9a8fdeac8bdc1f673766add42f2a2",
+}
+"""Checksums of all settings of the tuning runs, with those that have their usual values."""
+
+
+def content() -> dict:
+    """A whole outcome."""
+    curve = {name: [0.0, 1.0] for name in CURVE}
+    one = {"totals": dict.fromkeys(TOTALS, 1.0), "curve": curve}
+    return {"schema": 1, "key": KEY, "unit": UNIT.plain(), "about": {}, "tasks": {"mnist": one}}
+
+
+def read(folder: Path, text: str):
+    """What is read of a file with `text`."""
+    path = folder / "units" / f"{KEY}.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+    return Results(folder).read(KEY, UNIT)
+
+
+def test_a_whole_outcome_is_read(tmp_path: Path) -> None:
+    found = read(tmp_path, json.dumps(content()))
+    np.testing.assert_array_equal(found.tasks["mnist"].energy_J, [0.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda whole: whole["tasks"]["mnist"]["curve"].pop("accuracy"),
+        lambda whole: whole["tasks"]["mnist"]["curve"]["loss"].pop(),
+        lambda whole: whole["tasks"]["mnist"].update(curve={}),
+        lambda whole: whole["tasks"]["mnist"]["totals"].pop("steps"),
+        lambda whole: whole["tasks"].clear(),
+        lambda whole: whole.update(key="of another"),
+        lambda whole: whole.update(schema=0),
+        lambda whole: whole.pop("about"),
+    ],
+)
+def test_an_outcome_that_is_not_whole_is_refused(tmp_path: Path, spoil) -> None:
+    whole = content()
+    spoil(whole)
+    with pytest.raises(dmafl.BadInput, match=f"{KEY}.json.*Delete it and run again"):
+        read(tmp_path, json.dumps(whole))
+
+
+def test_half_a_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(dmafl.BadInput, match="Delete it and run again"):
+        read(tmp_path, json.dumps(content())[:100])
+
+
+@pytest.mark.parametrize("field", [one.name for one in fields(Unit)])
+def test_a_key_follows_every_field_that_matters(field: str) -> None:
+    if field in LABELS:
+        assert replace(UNIT, **{field: "x"}).key("m") == KEY
+    else:
+        assert replace(UNIT, **{field: OTHER[field]}).key("m") != KEY
+
+
+def test_a_key_follows_the_measured_constants_that_plans_are_made_with() -> None:
+    assert UNIT.key("other") != KEY
+    baseline = replace(UNIT, scheme="fedasync")
+    assert baseline.key("other") == baseline.key("m")
+
+
+def test_key_of_a_scheme_without_a_plan_ignores_what_only_planners_use() -> None:
+    heavy = replace(UNIT, changes=(*UNIT.changes, ("objective.quality_weight_calibrated", 3.0)))
+    assert heavy.key("m") != KEY
+    assert replace(heavy, scheme="fedasync").key("m") == replace(UNIT, scheme="fedasync").key("m")
+
+
+@pytest.mark.parametrize("preset", SCENARIOS)
+def test_settings_behind_committed_outcomes_are_what_they_were(preset: str) -> None:
+    """Keys leave usual values out, and constants are kept by the name of their partition: whoever changes a default, a
+    preset or a choice of the study must raise SIMULATOR, measure the constants again, and then change this."""
+    study = study_of(preset)
+    tuned = [
+        study.unit(partition, "fedasync", study.tuning_seed).scenario().model_dump(mode="json")
+        for partition in PARTITIONS
+    ]
+    assert sha256_of(canonical_json(tuned)) == SCENARIOS[preset]
+
+
+def test_every_key_falls_to_one_shard() -> None:
+    keys = [replace(UNIT, seed=seed).key("m") for seed in range(40)]
+    taken = [{key for key in keys if Shard(number, 3).takes(key)} for number in range(3)]
+    assert sum(len(one) for one in taken) == len(keys)
+    assert set().union(*taken) == set(keys)
+    assert all(taken)
