@@ -65,14 +65,14 @@ An optional value that the preset sets is switched off with `"unset"`. Unknown k
 """
 
 NOTES = {
-    "objective": "The planner, which is not there yet, will use these.",
-    "theory": "The bounds, which are not there yet, will use these.",
+    "objective": "[Planner](planner.md) uses these.",
+    "theory": "[Theory](theory.md) says what they are.",
     "schemes": "[Simulation](simulation.md#schemes) says what each scheme does.",
     "evaluation": "See [Simulation](simulation.md#tests-on-the-way).",
     "tasks.NAME": "One section a task. `NAME` is up to you: letters, digits, `_` and `-`. A file that names tasks has "
     "those and no others.",
-    "tasks.NAME.drift": "[Simulation](simulation.md#drift) says what each stream does. The two drifts of the loss are "
-    "for the bounds, which are not there yet.",
+    "tasks.NAME.drift": "[Simulation](simulation.md#drift) says what each stream does. The two drifts of the loss "
+    "take the place of measured ones in bounds and plans.",
 }
 """What a section's own description leaves out."""
 
@@ -126,7 +126,7 @@ def _shown(value: Any) -> str:
         return f"`{low_high}`" if value.kind == "constant" else f"{value.kind} `{low_high}`"
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
-    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+    return f"`{value:g}`" if isinstance(value, float) else f"`{_plain(value)}`"
 
 
 def _departures(scenario: Scenario) -> str:
@@ -154,7 +154,9 @@ def _departures(scenario: Scenario) -> str:
 
 
 def _plain(default: Any) -> Any:
-    return default.plain() if isinstance(default, Draw) else default
+    if isinstance(default, Draw):
+        return default.plain()
+    return list(default) if isinstance(default, tuple) else default
 
 
 # -- pictures -----------------------------------------------------------------------------------------------

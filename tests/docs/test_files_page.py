@@ -139,6 +139,10 @@ def looked(tmp_path_factory: pytest.TempPathFactory) -> tuple[dmafl.Run, set[str
     return run, looking.seen
 
 
+OF_OTHER_RUNS = ("tensorboard", "plans/SCHEME", "report.html")
+"""Files of runs with a tracker, with a scheme that plans, and with a page."""
+
+
 @pytest.mark.parametrize(("title", "schema"), [("metrics.parquet", METRICS), ("periods.parquet", PERIODS)])
 def test_columns_of_a_run_are_those_of_the_schemas(title, schema):
     assert columns(title) == schema.names
@@ -178,7 +182,7 @@ def test_files_of_a_run_are_those_of_the_page(looked):
         .replace("SEED", "0")
         .replace("N", r"\d{6}")
         for path in listed
-        if not path.startswith("tensorboard")
+        if not path.startswith(OF_OTHER_RUNS)
     }
     for path, pattern in patterns.items():
         assert any(re.fullmatch(pattern, name) for name in seen), path

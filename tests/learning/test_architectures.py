@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from dmafl.errors import BadInput
-from dmafl.learning.architectures import architecture
+from dmafl.learning.architectures import architecture, check_fit
 from dmafl.learning.models import build
 
 PARAMETERS = {"softmax": [7_850], "cnn": [2_432, 51_264, 409_856, 2_570]}
@@ -48,3 +48,18 @@ def test_what_plans_need_does_not_load_torch():
     modules = "architectures, aggregation, inputs, sampling, linear, saving"
     script = f"import sys\nfrom dmafl.learning import {modules}\nsys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "shape", "classes"),
+    [("cnn", (28, 28), 10), ("softmax", (32, 32, 3), 10), ("softmax", (28, 28), 26)],
+)
+def test_data_that_a_model_was_not_made_for_are_refused(model, shape, classes):
+    with pytest.raises(BadInput, match=r"tasks\.letters\.model.*must fit the data.*own\b"):
+        check_fit("letters", model, "own", shape, classes)
+
+
+def test_data_that_a_model_was_made_for_fit():
+    check_fit("a", "cnn", "svhn", (32, 32, 3), 10)
+    check_fit("a", "softmax", "mnist", (28, 28), 10)
+    check_fit("a", "custom", "own", (5, 5), 100)

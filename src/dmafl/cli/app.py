@@ -62,6 +62,8 @@ def init(
     from dmafl.scenario.toml import save
 
     scenario = named(preset)
+    if output.is_dir():
+        raise bad_input(str(output), "must be a file", ShownAsIs("a directory"), "Name the file inside it.")
     if output.exists() and not force:
         raise bad_input(
             str(output), "must not exist yet", ShownAsIs("an existing file"), "Use --force to overwrite it."
@@ -97,13 +99,16 @@ def run(
         list[str] | None,
         typer.Option(
             help="dma-fl, dma-fl-nr, dma-fl-ns, dma-fl-online, fedasync, fedavg-full, fedavg-partial, fedbuff, "
-            "scheduled; baselines; or all.",
+            "scheduled; baselines; or all: the first three, the baselines, and the plan if given. Without: the plan, "
+            "else the baselines.",
             autocompletion=offer(*SCHEMES, *GROUPS),
         ),
     ] = None,
     plan: Annotated[Path | None, typer.Option(help="The plan that `scheduled` carries out.")] = None,
     seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 3 or 0-4 or 1,5,7.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder of the run. [default: runs/NAME]")
+    ] = None,
     workers: Annotated[int, typer.Option(help="Processes that train; 0: as many as cores.", min=0)] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")] = False,
     data_dir: DataDir = None,

@@ -50,7 +50,7 @@ def fetch(
         Path | None, typer.Option(help="Folder to put them in (default: the user cache).")
     ] = None,
 ) -> None:
-    """Download full public data sets, check and cache them. The only command that uses the network."""
+    """Download full public data sets, check and cache them. The only command that downloads anything."""
     from rich.progress import (
         BarColumn,
         DownloadColumn,

@@ -57,6 +57,7 @@ def plan(
     from dmafl.planning.solve import solve
     from dmafl.plans.files import check_name, write_plan
     from dmafl.reports.console import console
+    from dmafl.reports.figures import check_picture
     from dmafl.reports.plan_table import print_plan
     from dmafl.reports.plan_view import PlanView
     from dmafl.reports.timeline_picture import draw_timeline
@@ -65,6 +66,7 @@ def plan(
     from dmafl.world.world import World
 
     check_name(output)
+    check_picture(picture, trace)
     if trace is not None and solver != "sca":
         raise bad_input("trace", "needs the solver sca", solver, "Add --solver sca, or leave --trace out.")
     iterations: list[Iteration] = []

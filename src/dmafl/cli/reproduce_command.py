@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dmafl.cli.shared import DataDir, one_thread, process_count
-from dmafl.errors import bad_input
+from dmafl.errors import ShownAsIs, bad_input
 
 if TYPE_CHECKING:
     from dmafl.study.reproduce import Shard
@@ -69,6 +69,9 @@ def reproduce(
     kept = Results(results if results is not None else output / "results" if quick else COMMITTED)
     if quick and results is None:
         kept.take_constants(Results(COMMITTED))
+    if cached and not kept.path.is_dir():
+        rule, remedy = "must be the folder of outcomes", "Start in the clone, or name it with --results."
+        raise bad_input(str(kept.path), rule, ShownAsIs("no such folder"), remedy)
     if not cached:
         try:
             with StudyView(out) as view:

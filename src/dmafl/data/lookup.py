@@ -155,7 +155,8 @@ def _embedded_file(name: str) -> Traversable:
 def _not_found(name: str, places: list[Path]) -> BadInput:
     if name == catalogue.SVHN.name:
         remedy = (
-            'Run `dmafl data fetch svhn`, or set dataset = "street_digits", a stand-in that needs no file.'
+            "Run `dmafl data fetch svhn`, or name the folder that has it with --data-dir, or use the stand-in: "
+            'dataset = "street_digits" in the scenario.'
         )
         return bad_input("dataset", "svhn must be fetched before use", ShownAsIs(_looked_in(places)), remedy)
     names = sorted({*KNOWN, *(path.stem for folder in places for path in folder.glob("[!.]*.npz"))})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from dmafl.errors import bad_input
+from dmafl.errors import ShownAsIs, bad_input
 
 Shape = tuple[int, ...]
 
@@ -137,3 +137,23 @@ def architecture(name: str) -> Architecture:
     near = get_close_matches(name.lower(), ARCHITECTURES, n=1, cutoff=0.4)
     remedy = f"Did you mean {near[0]!r}?" if near else "Or pass a function that makes your own torch module."
     raise bad_input("architecture", f"must be one of {', '.join(ARCHITECTURES)}", name, remedy)
+
+
+def check_fit(task: str, model: str, dataset: str, shape: Sequence[int], classes: int) -> None:
+    """Refuse images (height, width[, channels]) that a built-in model was not made for."""
+    if model not in ARCHITECTURES:
+        return
+    known = ARCHITECTURES[model]
+    height, width, *channels = shape
+    found = (channels[0] if channels else 1, height, width)
+    if found != known.sample or classes > known.classes:
+        raise bad_input(
+            f"tasks.{task}.model",
+            f"must fit the data: {model} is for {_images(*known.sample)} and up to {known.classes} classes",
+            ShownAsIs(f"{_images(*found)} and {classes} classes of {dataset}"),
+            "Choose another model or dataset, or bring your own model.",
+        )
+
+
+def _images(channels: int, height: int, width: int) -> str:
+    return f"{height}x{width} {'grey' if channels == 1 else 'colour'} images"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmafl.planning.found import Watch
 from dmafl.planning.knowledge import knowledge_from
-from dmafl.planning.problem import Knowledge, Problem, make_problem
+from dmafl.planning.problem import QUALITIES, Knowledge, Problem, make_problem, must_be_one_of
 from dmafl.planning.solve import TIME_LIMIT_S, solve
 from dmafl.plans.plan import Plan
 from dmafl.scenario.model import Scenario
@@ -57,9 +57,10 @@ def plan(
 
 
 def probes_for(quality: str) -> int:
-    """How many probes a quality needs: only the prediction is fitted to any."""
+    """How many probes a quality needs: only the prediction is fitted to any. Refuses a quality that there is not."""
     from dmafl.measuring.measure import PROBES
 
+    must_be_one_of("quality", quality, QUALITIES)
     return PROBES if quality == "calibrated" else 0
 
 

@@ -191,8 +191,8 @@ def make_problem(
 
     `participation`: share of its fair share G / I of slots that every device must complete (0: none, 1: all alike).
     """
-    _must_be_one_of("quality", quality, QUALITIES)
-    _must_be_one_of("dissimilarity", dissimilarity, DISSIMILARITIES)
+    must_be_one_of("quality", quality, QUALITIES)
+    must_be_one_of("dissimilarity", dissimilarity, DISSIMILARITIES)
     if not 0.0 <= participation <= 1.0:
         raise bad_input("participation", "must lie in [0, 1]", participation, "Use 0 for no floor.")
     seen, d = world.as_planned(), world.devices
@@ -275,6 +275,7 @@ def _quality(name: str, dissimilarity: str, known: Knowledge, settings: Task) ->
     return Printed(known.constants, settings.mixing)
 
 
-def _must_be_one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+def must_be_one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    """Refuse a choice that there is not."""
     if value not in known:
         raise bad_input(name, "must be one of " + ", ".join(known), value, "Choose one of these.")

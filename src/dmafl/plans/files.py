@@ -155,14 +155,17 @@ def _read_parquet(path: Path) -> tuple[dict[str, Any], Columns]:
 
     try:
         table = pyarrow.parquet.read_table(pa.BufferReader(read_bytes(path, "plan")))
-        header = json.loads((table.schema.metadata or {})[_PARQUET_KEY])
+        metadata = table.schema.metadata or {}
+        if _PARQUET_KEY not in metadata:
+            raise ValueError("a table that is no plan")
+        header = json.loads(metadata[_PARQUET_KEY])
         columns = {
             name: np.asarray(
                 table.column(name).to_pylist() if name == "task" else table.column(name).to_numpy()
             )
             for name in table.column_names
         }
-    except (pa.ArrowException, KeyError, ValueError) as error:
+    except (pa.ArrowException, ValueError) as error:
         raise bad_input(
             str(path), "must be a plan in Parquet", ShownAsIs(str(error).splitlines()[0][:200]), _REWRITE
         ) from None

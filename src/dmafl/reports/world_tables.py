@@ -130,6 +130,7 @@ def jobs_table(world: World) -> Table:
 def data_table(world: World, data_dir: Path | None) -> Table:
     """Where each task's data come from and how they are spread over devices."""
     from dmafl.data import find, partition
+    from dmafl.learning.architectures import check_fit
 
     rows = table(
         "Data", "task", "dataset", "source", "train", "test", "partition", "samples a device", "shared"
@@ -138,6 +139,7 @@ def data_table(world: World, data_dir: Path | None) -> Table:
         rows.columns[position].justify = "left"
     for j, (name, task) in enumerate(world.scenario.tasks.items()):
         data = find(task.dataset, data_dir=data_dir)
+        check_fit(name, task.model, data.name, data.shape, data.classes)
         split = partition(
             data.y_train,
             world.device_count,

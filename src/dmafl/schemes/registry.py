@@ -37,5 +37,5 @@ def check_name(name: str, own: Collection[str] = ()) -> None:
             "scheme",
             "must be one of " + ", ".join(known),
             name,
-            f"Did you mean {near[0]!r}?" if near else "Choose one of these, or all.",
+            f"Did you mean {near[0]!r}?" if near else "Choose one of these.",
         )

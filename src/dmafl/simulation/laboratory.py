@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dmafl.data import Dataset, find, partition
 from dmafl.drift.streams import Stream, make_stream
 from dmafl.errors import bad_input
+from dmafl.learning.architectures import check_fit
 from dmafl.learning.arrays import Vector
 from dmafl.learning.evaluation import evaluate, fixed_subset
 from dmafl.learning.inputs import Inputs, channel_statistics, pixels, standardised
@@ -140,6 +141,8 @@ class Bench:
         self.seed, self.number = scenario.seed, number
         own = material.datasets.get(name)
         self.data = own if own is not None else find(self.settings.dataset, data_dir=material.data_dir)
+        if name not in material.models:
+            check_fit(name, self.settings.model, self.data.name, self.data.shape, self.data.classes)
         split = partition(
             self.data.y_train,
             scenario.fleet.devices,
