@@ -7,8 +7,9 @@
 Preset `phone`. Constants and prediction are measured once, on the tuning seed; every seed has its own devices, channel
 and partition. Printed for every task and scheme, against `fedasync`: difference of accuracy (mean over aggregations,
 and final) and ratio of energy (devices and base station) to reach the accuracy that `fedasync` ends with, each with its
-95% t-interval. A target that is not reached counts with the energy of the whole run. With `--results` nothing is run:
-the table is made from outcomes of `dmafl reproduce`. docs/planner.md has it.
+95% t-interval. A target that is not reached counts with the energy of the whole run, and is counted as missed; a seed
+whose first model is as good as what `fedasync` ends with has no ratio, and is left out. With `--results` nothing is
+run: the table is made from outcomes of `dmafl reproduce`. docs/planner.md has it.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def show(rows: list[dict[str, Any]], schemes: list[str], seeds: list[int], tasks
     )
     for task in tasks:
         for scheme in schemes:
-            mean, final, ratio = [], [], []
+            mean, final, ratio, missed = [], [], [], 0
             for seed in seeds:
                 ours, theirs = (curve(rows, name, seed, task) for name in (scheme, BASELINE))
                 mean.append(
@@ -70,13 +71,16 @@ def show(rows: list[dict[str, Any]], schemes: list[str], seeds: list[int], tasks
                 )
                 final.append(float(ours[-1, 1] - theirs[-1, 1]))
                 target = float(theirs[-1, 1])
-                spent, baseline = (spent_to(*one.T, target).straight for one in (ours, theirs))
-                if spent > 0 and baseline > 0:  # else the first model is as good as what `fedasync` ends with
-                    ratio.append(float(np.log(spent / baseline)))
+                own, baseline = (spent_to(*one.T, target) for one in (ours, theirs))
+                missed += own.missed
+                if own.straight > 0 and baseline.straight > 0:
+                    ratio.append(float(np.log(own.straight / baseline.straight)))
             a, b, log = interval(mean), interval(final), interval(ratio)
             print(
                 f"{task:14} {scheme:14} {a.mean:+9.4f} ± {a.half:.4f} {b.mean:+9.4f} ± {b.half:.4f}   "
                 f"{np.exp(log.mean):.3f} ({np.exp(log.low):.3f} to {np.exp(log.high):.3f})"
+                + (f", {len(seeds) - len(ratio)} seeds left out" if len(ratio) < len(seeds) else "")
+                + (f", missed in {missed}" if missed else "")
             )
 
 

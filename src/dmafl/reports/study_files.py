@@ -128,7 +128,8 @@ def _cell(value: Any) -> Any:
 def _about(outcome: Outcome) -> Row:
     unit = outcome.unit
     task, quantity, value = unit.swept if unit.swept is not None else (None, None, None)
-    return {name: getattr(unit, name) for name in UNIT} | {
+    plain = unit.plain()
+    return {name: plain[name] for name in UNIT} | {
         "swept_task": task,
         "swept": quantity,
         "swept_value": value,

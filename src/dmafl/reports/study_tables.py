@@ -22,7 +22,7 @@ from dmafl.study.verdicts import (
     Claim,
     Comparison,
     bounded,
-    margin,
+    firmness,
 )
 
 COLOURS = {HOLDS: "green", DOES_NOT_HOLD: "red", MIXED: "yellow"}
@@ -222,9 +222,9 @@ def _factor_columns(name: str, one: LogRatio) -> Row:
 
 def weakest(claim: Claim) -> Comparison | None:
     """The comparison that speaks least for a claim."""
-    return min(claim.counted, key=margin, default=None)
+    return min(claim.counted, key=firmness, default=None)
 
 
 def strongest(claim: Claim) -> Comparison | None:
     """The comparison that speaks most for a claim; means that missed targets make too large come last."""
-    return max(claim.counted, key=lambda one: (not one.second_censored, margin(one)), default=None)
+    return max(claim.counted, key=lambda one: (not one.second_censored, firmness(one)), default=None)

@@ -11,7 +11,7 @@ from dmafl.study.design import JUDGED_WITH, TRAINED_IMPORTANCES
 from dmafl.study.gathered import BySeed, Gathered
 from dmafl.study.response_claims import drift_sweep, importance_sweep, steps_share
 from dmafl.study.results import Outcome
-from dmafl.study.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED, Comparison, counted, margin, verdict
+from dmafl.study.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED, Comparison, counted, firmness, verdict
 
 
 def reason(gathered: Gathered, claim: str, comparisons: Sequence[Comparison]) -> str:
@@ -28,7 +28,7 @@ def reason(gathered: Gathered, claim: str, comparisons: Sequence[Comparison]) ->
         return "One seed gives no interval: nothing is decided."
     open_ones = [one for one in judged if one.state != HOLDS]
     failed = [one for one in open_ones if one.state == FAILS]
-    worst = min(failed or open_ones, key=margin)
+    worst = min(failed or open_ones, key=firmness)
     parts = [
         f"of {len(judged)} comparisons {len(judged) - len(open_ones)} hold, {len(failed)} fail, "
         f"{len(open_ones) - len(failed)} undecided",

@@ -22,6 +22,8 @@ ABOVE = (0.0, inf)
 BELOW = (-inf, 0.0)
 HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "fails", "undecided", "not run"
 DOES_NOT_HOLD, MIXED = "does not hold", "mixed"
+NARROWEST = 1e-12
+"""Takes the place of an interval without width, so that effects can be ranked."""
 
 
 def ends(effect: Interval, first_censored: int, second_censored: int) -> tuple[float, float]:
@@ -166,7 +168,12 @@ def verdict(states: Sequence[str]) -> str:
     return DOES_NOT_HOLD if FAILS in states else UNDECIDED
 
 
-def margin(comparison: Comparison) -> float:
-    """How far the mean lies inside of what is claimed; negative outside."""
+def firmness(comparison: Comparison) -> float:
+    """How far the mean lies inside of what is claimed, in half widths of the interval; negative outside.
+
+    Without an interval, in the unit of the effect.
+    """
     least, most = comparison.claimed
-    return min(comparison.effect.mean - least, most - comparison.effect.mean)
+    inside = min(comparison.effect.mean - least, most - comparison.effect.mean)
+    half = comparison.effect.half
+    return inside if isnan(half) else inside / max(half, NARROWEST)
