@@ -54,8 +54,8 @@ def _sentence(text: str) -> str:
 def _why_not_run(gathered: Gathered, claim: str, comparisons: Sequence[Comparison]) -> str:
     if not gathered.study.judges(claim):
         return (
-            f"Judged with the preset {JUDGED_WITH[claim]}: with this one computation is negligible beside "
-            "transmission."
+            f"Judged with the preset {JUDGED_WITH[claim]}: with this one computation takes hardly any time "
+            "beside transmission."
         )
     if any(one.state != NOT_RUN for one in comparisons):
         return "Guessing reaches every target: nothing is judged."
