@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from patience import PATIENCE_S
+
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-LIMIT_S = 300
-"""Far more than a quick run takes on any machine; it only ends a run that hangs."""
 
 
 def run(name: str, *arguments: str) -> str:
@@ -19,7 +19,7 @@ def run(name: str, *arguments: str) -> str:
         [sys.executable, str(BENCHMARKS / name), *arguments],
         capture_output=True,
         text=True,
-        timeout=LIMIT_S,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PATIENCE_S = 60.0
+from patience import PATIENCE_S
 
 PRESS = "os.kill(os.getpid(), signal.SIGINT)"
 MOMENTS = {

@@ -18,6 +18,7 @@ from dmafl.measuring.measured import Cost
 from dmafl.reports.measure_view import MeasureView
 from dmafl.reports.measured_table import calibration_lines
 from measuring.tiny import measured, tiny, without
+from patience import PATIENCE_S
 
 SMALL = """preset = "demo"
 [theory]
@@ -30,7 +31,6 @@ samples = 60
 batch_max = 10
 steps_max = 8
 """
-PATIENCE_S = 60.0
 
 
 @pytest.fixture

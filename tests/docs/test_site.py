@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from docs.docpages import DOCS, PAGES, ROOT
+from patience import PATIENCE_S
 
 MAX_IMAGE_BYTES = 300_000
 """Pictures are downloaded with every clone and page."""
@@ -25,7 +26,7 @@ def site(tmp_path_factory):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stdout

@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
+from patience import PATIENCE_S
 from runs.conftest import Files
 
 KILLS = 20
 SIGNALS = 8
-PATIENCE_S = 60.0
-"""Workers take a few seconds to start, more on a busy machine."""
 STARTED_PARTS = 8
 """After so many part files both workers have surely begun."""
 

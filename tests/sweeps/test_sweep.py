@@ -17,10 +17,9 @@ import dmafl
 from cli.conftest import command  # noqa: F401
 from dmafl.errors import BadInput
 from dmafl.sweeps.sweep import Sweep
+from patience import PATIENCE_S
 from runs.conftest import Files, files, tmp_path  # noqa: F401
 
-PATIENCE_S = 600
-"""Only ends a test that hangs."""
 FEW = 12
 
 
