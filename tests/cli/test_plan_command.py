@@ -52,3 +52,20 @@ def test_what_cannot_be_planned_is_named(command, small: Path, tmp_path: Path) -
     assert "`tasks.mnist.window_s` must leave time for 5 aggregations (rule S4)" in told.err
     assert "Raise window_s to" in told.err
     assert not (tmp_path / "plan.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "rule"),
+    [
+        ("--quality", "good", "`quality` must be one of"),
+        ("--picture", "plan.xyz", "must end in .png, .svg, .pdf"),
+    ],
+)
+def test_a_bad_option_is_refused_before_anything_is_measured(
+    command, small: Path, tmp_path: Path, option: str, value: str, rule: str
+) -> None:
+    told = command("plan", small, option, value)
+    assert told.code == 2
+    assert rule in told.err
+    assert not (tmp_path / "cache").exists()
+    assert not (tmp_path / "plan.json").exists()
