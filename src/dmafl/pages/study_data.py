@@ -8,9 +8,9 @@ from dmafl.pages.rounding import short, shorts
 from dmafl.reports.study_responses import relative_times
 from dmafl.reports.study_style import SCHEMES, STYLES, TASK_COLOURS, TASK_NAMES, VARIANT_COLOURS
 from dmafl.study.bands import Band, over_aggregations, over_energy, over_values
-from dmafl.study.design import DRIFT_UNIT, DRIFTS, TASKS, TRAINED_IMPORTANCES, VARIANTS
+from dmafl.study.design import DRIFT_UNIT, DRIFTS, TASKS, VARIANTS
 from dmafl.study.gathered import FULL, Gathered
-from dmafl.study.response_claims import drift_sweep, importance_sweep, steps_share
+from dmafl.study.response_claims import drift_sweep, importance_sweep, steps_share, trained_importances
 from dmafl.study.targets import SHARES, target
 
 
@@ -65,12 +65,9 @@ def _targets(gathered: Gathered) -> list[list[list[float | int | None]]]:
 
 def _importances(gathered: Gathered) -> list[dict[str, Any]]:
     """Curves of a task with its least importance, with 1 and with its largest."""
-    least, most = TRAINED_IMPORTANCES
     found = []
     for task, name in enumerate(TASKS):
-        sweep = importance_sweep(gathered, name)
-        for value in (least, 1.0, most):
-            own = {seed: one.tasks[name] for seed, one in sweep[value].items()}
+        for value, own in trained_importances(gathered, name).items():
             bands = {of: _band(over_aggregations(own, of)) for of in ("accuracy", "energy_J")}
             found.append({"task": task, "importance": value, **bands})
     return found

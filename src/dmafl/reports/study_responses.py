@@ -18,9 +18,15 @@ from dmafl.reports.study_style import (
     titled,
 )
 from dmafl.study.bands import Band, over_aggregations, over_values
-from dmafl.study.design import DRIFT_UNIT, DRIFTS, TASKS, TRAINED_IMPORTANCES
+from dmafl.study.design import DRIFT_UNIT, DRIFTS, TASKS
 from dmafl.study.gathered import Gathered
-from dmafl.study.response_claims import LEAST_S, drift_sweep, importance_sweep, steps_share
+from dmafl.study.response_claims import (
+    LEAST_S,
+    drift_sweep,
+    importance_sweep,
+    steps_share,
+    trained_importances,
+)
 from dmafl.study.results import Outcome
 
 
@@ -35,12 +41,9 @@ def responses(gathered: Gathered) -> Iterator[tuple[str, Any]]:
 def _importance(gathered: Gathered) -> Any:
     """Fig. 7: accuracy and energy of a task, by its own importance."""
     figure, axes = panels(titled(gathered, "Importance of a task, the others at 1"), rows=2)
-    least, most = TRAINED_IMPORTANCES
     for column, task in enumerate(TASKS):
-        sweep = importance_sweep(gathered, task)
-        for place, value in enumerate((least, 1.0, most)):
+        for place, (value, own) in enumerate(trained_importances(gathered, task).items()):
             style = {"color": COLOURS[place], "marker": MARKS[place]}
-            own = {seed: one.tasks[task] for seed, one in sweep[value].items()}
             for row, quantity in enumerate(("accuracy", "energy_J")):
                 draw(
                     axes[row][column],

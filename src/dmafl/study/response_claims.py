@@ -10,7 +10,7 @@ import numpy as np
 from dmafl.statistics import interval, paired
 from dmafl.study.accuracy_claims import accuracies
 from dmafl.study.design import DRIFTS, IMPORTANCES, PRINTED_IMPORTANCES, TASKS, TRAINED_IMPORTANCES
-from dmafl.study.gathered import Gathered
+from dmafl.study.gathered import BySeed, Gathered
 from dmafl.study.results import Outcome
 from dmafl.study.verdicts import ABOVE, BELOW, Comparison
 
@@ -27,6 +27,15 @@ def importance_sweep(gathered: Gathered, task: str) -> dict[float, dict[int, Out
     """Outcomes by importance of `task`, the others at 1; of each by seed."""
     found = {value: gathered.swept(task, "importance", value) for value in IMPORTANCES}
     return dict(sorted((found | {1.0: gathered.unswept()}).items()))
+
+
+def trained_importances(gathered: Gathered, task: str) -> dict[float, BySeed]:
+    """`task` with its least importance, with 1 and with its largest: those that are trained."""
+    sweep = importance_sweep(gathered, task)
+    least, most = TRAINED_IMPORTANCES
+    return {
+        value: {seed: one.tasks[task] for seed, one in sweep[value].items()} for value in (least, 1.0, most)
+    }
 
 
 def drift_sweep(gathered: Gathered, task: str, quantity: str) -> dict[float, dict[int, Outcome]]:
