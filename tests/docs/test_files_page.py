@@ -161,7 +161,11 @@ def test_manifest_fields_are_those_of_a_run(looked):
     assert listed["Field"] == list(manifest)
     assert listed["Data field"] == list(manifest["data"]["digits"])
     assert listed["Unit field"] == list(manifest["units"]["fedasync-s0"])
-    assert set(manifest["units"]["fedasync-s0"]["tasks"]["digits"]) == {"aggregations", "of"}
+    assert set(manifest["units"]["fedasync-s0"]["tasks"]["digits"]) == {
+        "aggregations",
+        "of",
+        "diverged",
+    }
     assert set(manifest["versions"]) == {"dmafl", "torch", "numpy"}
 
 

@@ -271,6 +271,7 @@ def _change_unit(**changes: Any) -> Any:
         _change_unit(tasks=[]),
         _change_unit(tasks={"mnist": True}),
         _change_unit(tasks={"mnist": {"aggregations": "x", "of": 1}}),
+        _change_unit(tasks={"mnist": {"aggregations": 1, "of": 1, "diverged": "x"}}),
         _change_unit(lost=True),
         _write("metrics.parquet", b"PAR1"),
         _write("periods.parquet", b""),

@@ -167,7 +167,11 @@ def test_an_own_scheme_that_orders_nothing_ends(tmp_path: Path) -> None:
         schemes=["still"],
         own_schemes={"still": lambda world: [_Nothing() for _ in world.task_names]},
     )
-    assert done.manifest["units"]["still-s0"]["tasks"]["one"] == {"aggregations": 0, "of": 8}
+    assert done.manifest["units"]["still-s0"]["tasks"]["one"] == {
+        "aggregations": 0,
+        "of": 8,
+        "diverged": 0,
+    }
 
 
 # -- the disk -----------------------------------------------------------------------------------------

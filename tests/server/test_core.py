@@ -7,7 +7,7 @@ import pytest
 
 from dmafl.learning.aggregation import Constant
 from dmafl.schemes.synchronous import Rounds
-from dmafl.server.aggregators import Average, MixAtOnce
+from dmafl.server.aggregators import Aggregator, Average, Buffer, MixAtOnce
 from dmafl.server.messages import Arrived, Failed, Joined, Left
 from server.script import Bench, Ready, ScriptedPolicy, order, vector
 
@@ -45,6 +45,28 @@ def test_late_and_out_of_order_updates_have_their_true_staleness() -> None:
     for job in reversed(bench.transport.jobs):
         bench.arrive(job, 1.0)
     assert [(taken.slot, taken.staleness) for taken in bench.notes.taken_] == [(0, 0), (1, 1), (2, 2)]
+
+
+@pytest.mark.parametrize("broken", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(
+    ("aggregator", "expected"),
+    [(half(), 2.0), (Average(2), 2.0), (Buffer(2, Constant(), 1.0), 2.0)],
+    ids=["at once", "round", "buffer"],
+)
+def test_a_model_that_is_not_finite_takes_its_place_and_changes_nothing(
+    aggregator: Aggregator, expected: float, broken: float
+) -> None:
+    """By hand: 0 and a model 4, of weight 1/2 each; the broken one stands in for no change."""
+    policy = ScriptedPolicy(aggregator, [order(0), order(1)])
+    bench = Bench([policy], [4])
+    bench.handle()
+    bench.arrive(bench.transport.jobs[0], broken)
+    bench.arrive(bench.transport.jobs[1], 4.0)
+    assert bench.notes.made_[-1][2] == [expected]
+    assert [(taken.finite, taken.weight) for taken in bench.notes.taken_] == [(False, 0.0), (True, 0.5)]
+    at_once = isinstance(aggregator, MixAtOnce)
+    assert bench.transport.made == ([(0, 1), (0, 2)] if at_once else [(0, 1)])
+    assert policy.asked == [("free", 0, at_once), ("free", 1, True)]
 
 
 def test_a_buffering_aggregator_waits() -> None:

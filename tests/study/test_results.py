@@ -55,6 +55,34 @@ def read(folder: Path, text: str):
 def test_a_whole_outcome_is_read(tmp_path: Path) -> None:
     found = read(tmp_path, json.dumps(content()))
     np.testing.assert_array_equal(found.tasks["mnist"].energy_J, [0.0, 1.0])
+    assert found.tasks["mnist"].diverged == 0
+
+
+def test_models_left_out_are_kept_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit in which some devices always diverge has an outcome that counts them."""
+    from dmafl.errors import Problem
+    from dmafl.learning.divergence import LocalModelDiverged
+    from dmafl.simulation.laboratory import Laboratory
+    from dmafl.study.carry_out import carry_out
+
+    train = Laboratory.train
+
+    def sometimes(self, order, received):
+        if order.device % 3 == 0 and order.task == 0:
+            raise LocalModelDiverged(Problem("local model", "must stay finite", "nan", "Lower it."))
+        return train(self, order, received)
+
+    monkeypatch.setattr(Laboratory, "train", sometimes)
+    few = tuple((f"tasks.{task}.slots", 6) for task in ("street_digits", "mnist", "fashion_mnist"))
+    unit = Unit("demo", "dirichlet", "fedavg-full", 1, changes=(("fleet.devices", 4), *few))
+    results = Results(tmp_path)
+    carry_out(unit, KEY, results, tmp_path / "work", measured={}, data_dir=None)
+    found = results.read(KEY, unit).tasks
+    assert {name: one.diverged for name, one in found.items()} == {
+        "street_digits": 2 * 6,
+        "mnist": 0,
+        "fashion_mnist": 0,
+    }
 
 
 @pytest.mark.parametrize(

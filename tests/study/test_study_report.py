@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from dmafl.pages.study_page import content
-from dmafl.pages.study_report import ended_short
+from dmafl.pages.study_report import ended_short, with_models_left_out
 from dmafl.reports.study_figures import draw_figures, figures
 from dmafl.reports.study_files import write_manifest, write_outcomes, write_tables
 from dmafl.reports.study_markdown import rates_markdown
@@ -205,7 +205,14 @@ def test_curves_and_totals_are_written(tmp_path: Path) -> None:
 
 def test_the_manifest_counts_what_is_there(tmp_path: Path) -> None:
     write_manifest(
-        STUDY, {"tuning": (2, 3)}, {"dmafl": ["0.1.0"]}, {"mnist": ["ab"]}, ["one"], ["ablation"], tmp_path
+        STUDY,
+        {"tuning": (2, 3)},
+        {"dmafl": ["0.1.0"]},
+        {"mnist": ["ab"]},
+        ["one"],
+        ["two"],
+        ["ablation"],
+        tmp_path,
     )
     told = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))
     assert told["units"] == {"tuning": {"there": 2, "wanted": 3}}
@@ -213,6 +220,7 @@ def test_the_manifest_counts_what_is_there(tmp_path: Path) -> None:
     assert len(set(told["scenario_sha256"].values())) == len(STUDY.partitions)
     assert told["study"]["seeds"] == list(STUDY.seeds)
     assert told["ended_short"] == ["one"]
+    assert told["left_out"] == ["two"]
 
 
 def test_runs_that_ended_short_are_named() -> None:
@@ -228,6 +236,22 @@ def test_runs_that_ended_short_are_named() -> None:
     assert found == [
         f"phone, varied, {scheme}, seed 2: mnist" for scheme in ("fedasync", "fedavg-full", "fedavg-partial")
     ]
+
+
+def test_runs_with_models_left_out_are_named(tmp_path: Path) -> None:
+    def make(unit, name):
+        broken = 7 if (unit.scheme, unit.seed, name) == ("fedavg-full", 2, "svhn") else 0
+        return replace(task((0.0, 0.5)), diverged=broken)
+
+    outcomes = of_study(make, replace(STUDY, partitions=("varied",)), ("baselines",))
+    found = with_models_left_out(outcomes)
+    assert len(found) == 1
+    assert found[0].startswith("phone, varied, fedavg-full, seed 2: 7 of ")
+    assert found[0].endswith(" of svhn")
+    write_outcomes(outcomes, tmp_path)
+    lines = (tmp_path / "totals.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0].endswith(",diverged")
+    assert sorted(line.rpartition(",")[2] for line in lines[1:])[-2:] == ["0", "7"]
 
 
 def test_the_page_has_all_claims_and_curves_and_needs_nothing_else() -> None:

@@ -143,6 +143,7 @@ def run(
     from dmafl.reports.live_view import LiveView
     from dmafl.reports.run_table import outcome_table
     from dmafl.runs.folder import RunFolder
+    from dmafl.runs.left_out import left_out
     from dmafl.runs.run import run as run_schemes
     from dmafl.scenario.toml import load
     from dmafl.schemes.registry import BASELINES, PLANNING
@@ -188,6 +189,8 @@ def run(
         sys.stderr.write(f"interrupted; state saved. Go on with --resume and -o {folder}\n")
         raise typer.Exit(INTERRUPTED) from None
     out.print(outcome_table(done.metrics))
+    for line in left_out(done.manifest):
+        out.print(line[0].upper() + line[1:], highlight=False, markup=False)
     note = missing(done, scenario)
     if note:
         out.print(note, highlight=False, markup=False)

@@ -18,6 +18,10 @@ class Diverged(BadInput):
         return self.problems[0]
 
 
+class LocalModelDiverged(Diverged):
+    """A local model that is not finite, though the model received and the data were: the step was too long."""
+
+
 def diverged(name: str, value: object, remedy: str) -> Diverged:
     """A `Diverged` with one problem."""
     return Diverged(Problem(name, "must stay finite", show(value), remedy))
@@ -37,8 +41,5 @@ def check_trained(trained: Vector, received: Vector, data: Inputs, steps: int, l
         )
     if not data.finite():
         raise diverged("local data", value, "Remove the samples that are NaN or infinite.")
-    raise diverged(
-        f"local model after {steps} SGD steps at learning rate {learning_rate:g}",
-        value,
-        "Lower the learning rate.",
-    )
+    name = f"local model after {steps} SGD steps at learning rate {learning_rate:g}"
+    raise LocalModelDiverged(Problem(name, "must stay finite", show(value), "Lower the learning rate."))

@@ -142,7 +142,9 @@ def _check_unit(name: str, unit: Any) -> None:
     tasks, lost = told.get("tasks", {}), told.get("lost", [])
     of_tasks = list(tasks.values()) if isinstance(tasks, dict) else [None]
     whole = isinstance(lost, list) and all(
-        isinstance(one, dict) and all(isinstance(one.get(key), int) for key in ("aggregations", "of"))
+        isinstance(one, dict)
+        and all(isinstance(one.get(key), int) for key in ("aggregations", "of"))
+        and isinstance(one.get("diverged", 0), int)
         for one in of_tasks
     )
     if "status" not in told or not whole:

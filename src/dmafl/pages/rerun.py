@@ -9,6 +9,7 @@ from dmafl.comparing.differences import differences
 from dmafl.errors import ShownAsIs, show
 from dmafl.pages.gathered import Gathered
 from dmafl.pages.html import Html, element, folded, table, together
+from dmafl.runs.left_out import left_out
 from dmafl.runs.run import Run
 from dmafl.scenario.toml import dumps
 from dmafl.schemes.registry import BASELINES, PLANNED, PLANNING
@@ -44,6 +45,7 @@ def notes(gathered: Gathered) -> list[str]:
         ]
         if stand_ins:
             found.append(f"The data of {', '.join(stand_ins)} are a stand-in for another data set.")
+        found += [f"In the run {name}, {note}" for note in left_out(manifest)]
         lost = sum(len(unit.get("lost", [])) for unit in manifest["units"].values())
         if lost:
             found.append(

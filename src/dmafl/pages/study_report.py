@@ -58,9 +58,9 @@ def derive(
     figures = draw_figures(gathered, output / "figures")
     if page:
         write_page(gathered, claims, tallies, energies, variants, counted, output / "study.html")
-    short = ended_short(found)
+    short, left_out = ended_short(found), with_models_left_out(found)
     versions, data = _made_with(found)
-    write_manifest(study, counted, versions, data, short, figures, output)
+    write_manifest(study, counted, versions, data, short, left_out, figures, output)
     if out is not None:
         asked = [one for one in claims if names is None or one.id in names]
         if asked:
@@ -70,6 +70,7 @@ def derive(
         if variants and (names is None or "ablation" in names):
             out.print(ablation_table(variants))
         lines = [f"ended before its last aggregation: {name}" for name in short]
+        lines += [f"local models that were not finite changed nothing: {name}" for name in left_out]
         lines += [f"made with different data sets {name}: see manifest.json" for name in _mixed(data)]
         there, wanted = (sum(one[side] for one in counted.values()) for side in (0, 1))
         for line in (*lines, f"{there} of {wanted} units are there. Written: {output}"):
@@ -85,6 +86,16 @@ def ended_short(found: list[Outcome]) -> list[str]:
         if outcome.unit.trained
         for task, own in outcome.unit.scenario().tasks.items()
         if outcome.tasks[task].curve["aggregation"][-1] < own.slots
+    ]
+
+
+def with_models_left_out(found: list[Outcome]) -> list[str]:
+    """Trained units and tasks of which local models were not finite, with how many of how many."""
+    return [
+        f"{outcome.unit.name}: {own.diverged:,} of {own.totals['jobs']:,.0f} of {task}"
+        for outcome in found
+        for task, own in outcome.tasks.items()
+        if own.diverged
     ]
 
 

@@ -23,7 +23,7 @@ from dmafl.study.ablation import Ablation
 from dmafl.study.design import Study
 from dmafl.study.gathered import Gathered
 from dmafl.study.readings import Tally
-from dmafl.study.results import CURVE, TOTALS, Outcome
+from dmafl.study.results import CURVE, DIVERGED, TOTALS, Outcome
 from dmafl.study.targets import Ratio
 from dmafl.study.verdicts import Claim
 from dmafl.version import __version__
@@ -65,7 +65,7 @@ def write_outcomes(outcomes: Iterable[Outcome], folder: Path) -> None:
     for outcome in units:
         for task, one in outcome.tasks.items():
             about = _about(outcome) | {"task": task}
-            totals.append(about | {name: one.totals[name] for name in TOTALS})
+            totals.append(about | {name: one.totals[name] for name in TOTALS} | {DIVERGED: one.diverged})
             rows = len(one.curve["accuracy"]) if one.curve else 0
             for name in names:
                 columns[name] += [about[name]] * rows
@@ -84,12 +84,13 @@ def write_manifest(
     versions: Mapping[str, Sequence[str]],
     data: Mapping[str, Sequence[str]],
     short: Sequence[str],
+    left_out: Sequence[str],
     figures: Sequence[str],
     folder: Path,
 ) -> None:
     """What was studied, with what, and how much of it was there: `counted` has units there and wanted, by group.
 
-    `short` names runs that ended before their last aggregation.
+    `short` names runs that ended before their last aggregation, `left_out` those with models that were not finite.
     """
     scenarios = {
         partition: study.unit(partition, "fedasync", study.tuning_seed).scenario().plain()
@@ -104,6 +105,7 @@ def write_manifest(
         "versions": dict(versions),
         "data_sha256": dict(data),
         "ended_short": list(short),
+        "left_out": list(left_out),
         "figures": list(figures),
     }
     write_json(folder / "manifest.json", content)

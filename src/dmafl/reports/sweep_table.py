@@ -23,6 +23,7 @@ COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
     "loss": ("loss", _three),
     "accuracy": ("accuracy", _three),
     "energy_J": ("energy [J]", number),
+    "diverged": ("diverged", number),
     "steps": ("SGD steps", number),
     "steps_share": ("their share", _three),
     "compute_s": ("compute [s]", number),
@@ -36,9 +37,11 @@ WIDE = ("loss", "accuracy", "energy_J")
 
 
 def sweep_table(rows: Any, keys: Sequence[str]) -> Table:
-    """Means over seeds; columns without any number are left out."""
+    """Means over seeds; columns without any number are left out, and that of diverged models without any of them."""
     found = groups(rows, keys)
     there = [name for name in COLUMNS if any(one.values[name].n for one in found)]
+    if not any(one.values["diverged"].mean > 0 for one in found):
+        there = [name for name in there if name != "diverged"]
     made = table(
         "Sweep (mean over seeds ± half of the 95% t-interval)",
         *keys,

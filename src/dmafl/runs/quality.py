@@ -17,7 +17,7 @@ from dmafl.measuring.measured import Measured
 from dmafl.randomness import FloatArray
 from dmafl.runs.folder import RunFolder
 from dmafl.scenario.model import Task
-from dmafl.simulation.records import METRICS, QUALITY
+from dmafl.simulation.records import METRICS, NOT_AGGREGATED, QUALITY
 from dmafl.theory.calibrated import Calibration, predict
 from dmafl.theory.constants import Constants
 from dmafl.theory.features import RECENT, LabelMix, features, label_bias_of_slots
@@ -80,7 +80,7 @@ def quality(
                 if own_seed != seed:
                     continue
                 rows = np.flatnonzero(_of(m, scheme, seed, task))
-                own = _of(p, scheme, seed, task) & (p["outcome"] == "aggregated")
+                own = _of(p, scheme, seed, task) & (p["slot"] != NOT_AGGREGATED)
                 jobs = realised({name: column[own] for name, column in p.items()}, theory.settings)
                 if jobs is not None:
                     for name, values in judged(jobs, m["aggregation"][rows].tolist(), theory).items():
@@ -113,7 +113,7 @@ def worlds(manifest: Mapping[str, Any]) -> Callable[[int], World]:
 
 
 def realised(periods: Columns, settings: Task) -> TaskJobs | None:
-    """The jobs of a task as they happened, from its aggregated periods; None if they are no schedule."""
+    """The jobs of a task as they happened, from the periods that the server took; None if they are no schedule."""
     c = periods
     slot, version = c["slot"], c["version"]
     whole = (slot == np.arange(len(slot))) & (version >= 0) & (version <= slot)

@@ -16,7 +16,7 @@ from dmafl.runs.run import Run
 from dmafl.schedule.intervals import load_at_start
 from dmafl.schedule.rules import TOLERANCE, Check
 from dmafl.schemes.registry import BASELINES, PLANNED
-from dmafl.simulation.records import NOT_AGGREGATED
+from dmafl.simulation.records import DIVERGED, NOT_AGGREGATED, TAKEN
 from dmafl.theory.mixing import staleness_factor
 from dmafl.world.mobility import Static
 from dmafl.world.world import World
@@ -50,8 +50,9 @@ class _Part:
         return np.asarray([names[name] for name in self.periods["task"]], dtype=np.int64)
 
     @property
-    def aggregated(self) -> np.ndarray[Any, Any]:
-        return np.asarray(self.periods["outcome"] == "aggregated")
+    def taken(self) -> np.ndarray[Any, Any]:
+        """Whether the server took the upload, also one that was not finite and changed nothing."""
+        return np.isin(self.periods["outcome"].astype(str), TAKEN)
 
 
 def verify_run(path: str | Path) -> tuple[Check, ...]:
@@ -68,7 +69,7 @@ def _clock(part: _Part) -> Found:
     """Rows are in the order of time; phases follow one another."""
     p = part.periods
     backwards = np.maximum(0.0, -np.diff(p["end_s"], prepend=0.0)) if len(p["end_s"]) else np.zeros(0)
-    done = part.aggregated
+    done = part.taken
     total_s = p["start_s"] + p["download_s"] + p["compute_s"] + p["upload_s"] + p["wait_s"]
     gap = np.where(done, np.abs(total_s - p["end_s"]), 0.0) - REPLAY_TOLERANCE * p["end_s"]
     negative = np.maximum.reduce(
@@ -82,7 +83,7 @@ def _versions(part: _Part) -> Found:
     """Slots of a task are completed one after another, each once (a round: by at least one period)."""
     broken, worst = 0, ""
     for j, name in enumerate(part.world.task_names):
-        own = (part.task == j) & part.aggregated
+        own = (part.task == j) & part.taken
         slot, version = part.periods["slot"][own], part.periods["version"][own]
         step = np.diff(slot, prepend=slot[:1] if part.synchronous else -1)
         allowed = (step == 0) | (step == 1) if part.synchronous else step == 1
@@ -94,7 +95,7 @@ def _versions(part: _Part) -> Found:
 
 
 def _staleness(part: _Part) -> Found:
-    p, done = part.periods, part.aggregated
+    p, done = part.periods, part.taken
     expected = np.where(done, p["slot"] - p["version"], NOT_AGGREGATED)
     return _largest(part, np.abs(p["staleness"] - expected).astype(float), "periods")
 
@@ -109,9 +110,7 @@ def _energy(part: _Part) -> Found:
         "compute_J": np.where(
             computed, w.compute_J(device, part.task, p["steps"], p["batch"], p["frequency_Hz"]), 0.0
         ),
-        "uplink_J": np.where(
-            uploaded & part.aggregated, d.uplink_power_W[device] * p["upload_s"], p["uplink_J"]
-        ),
+        "uplink_J": np.where(uploaded & part.taken, d.uplink_power_W[device] * p["upload_s"], p["uplink_J"]),
     }
     error = np.maximum.reduce(
         [np.abs(p[name] - value) - REPLAY_TOLERANCE * np.abs(value) for name, value in formula.items()]
@@ -160,7 +159,7 @@ def _ended(
 def _durations(part: _Part) -> Found:
     """Phases last as long as the physics says; idle time is what lies between two periods of a device and task."""
     p, w, device, task = part.periods, part.world, part.periods["device"], part.task
-    done = part.aggregated
+    done = part.taken
     computed = p["compute_s"] > 0
     compute_s = np.where(computed, w.compute_s(device, task, p["steps"], p["batch"], p["frequency_Hz"]), 0.0)
     download_s = w.download_s(device, task, p["version"], p["start_s"])
@@ -188,13 +187,13 @@ def _previous_end_s(stream: np.ndarray[Any, Any], end_s: np.ndarray[Any, Any]) -
 
 
 def _weights(part: _Part) -> Found:
-    """Local models that were mixed in at once have the weight of their staleness and slot."""
-    p, done = part.periods, part.aggregated
+    """Local models that were mixed in at once have the weight of their staleness and slot, those left out none."""
+    p, left_out = part.periods, part.periods["outcome"] == DIVERGED
+    error = np.where(left_out, np.abs(p["mix_weight"]), 0.0)
     if part.synchronous or not part.known:
-        return 0.0, 0, ""
-    error = np.zeros(len(done))
+        return _largest(part, error, "periods")
     for j, task in enumerate(part.world.scenario.tasks.values()):
-        own = done & (part.task == j)
+        own = part.taken & ~left_out & (part.task == j)
         stale, slot = np.maximum(p["slot"][own] - p["version"][own], 0), p["slot"][own]
         weight = mix_weight(task.mixing, staleness_factor(task), stale, slot, task.mix_decay or None)
         error[own] = np.abs(p["mix_weight"][own] - weight) - REPLAY_TOLERANCE
@@ -205,7 +204,7 @@ def _complete(part: _Part) -> Found:
     """As many slots, and the last test at the slot, that the manifest says."""
     missing, place = 0, ""
     for j, (name, count) in enumerate(part.promised.items()):
-        own = (part.task == j) & part.aggregated
+        own = (part.task == j) & part.taken
         tests = part.metrics["aggregation"][part.metrics["task"] == name]
         slots = len({slot for slot in part.periods["slot"][own].tolist() if slot < count})
         last = int(tests[-1]) if len(tests) else -1
@@ -238,7 +237,7 @@ def _battery(part: _Part) -> Found:
 
 
 def _window(part: _Part) -> Found:
-    p, done = part.periods, part.aggregated
+    p, done = part.periods, part.taken
     limit = part.world.devices.window_s[p["device"], part.task]
     return _largest(part, np.where(done, p["end_s"] - limit * (1 + TOLERANCE), 0.0), "periods")
 
@@ -273,7 +272,12 @@ RULES: tuple[tuple[str, str, str, Callable[[_Part], Found]], ...] = (
     ("versions", "slots complete one after another, with versions that exist", "slots", _versions),
     ("staleness", "staleness is slot - version", "slots", _staleness),
     ("durations", "phases last as long as the physics says, idle times fit between them", "s", _durations),
-    ("weights", "mixing weights follow from staleness and slot", "", _weights),
+    (
+        "weights",
+        "mixing weights follow from staleness and slot; 0 where a model was not finite",
+        "",
+        _weights,
+    ),
     ("complete", "all slots and tests are there that the manifest promises", "tasks", _complete),
     ("energy", "energies are those of the phases, and add up", "J", _energy),
     ("cpu", "a device's frequencies stay within its CPU", "Hz", _cpu),

@@ -29,13 +29,17 @@ from dmafl.server.versions import Versions
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A local model as the server took it: what a period's record adds to its timeline."""
+    """A local model as the server took it: what a period's record adds to its timeline.
+
+    One that is not `finite` completed its slot, or took its place in a round, and changed nothing: its weight is 0.
+    """
 
     job: Job
     slot: int
     staleness: int
     weight: float
     aggregated: bool
+    finite: bool
     received: Vector = field(compare=False, repr=False)
     local: Vector = field(compare=False, repr=False)
 
@@ -159,9 +163,18 @@ class Server:
         slot = versions.number
         staleness = slot - job.version
         received = versions.give_back(job.version)
-        model, weight = policy.aggregator.add(versions.current, local, received, staleness, slot)
+        finite = bool(np.isfinite(local).all())
+        if finite:
+            model, weight = policy.aggregator.add(versions.current, local, received, staleness, slot)
+        else:  # it must not spoil the global model: as if the device had sent back what is there
+            model, _ = policy.aggregator.add(
+                versions.current, versions.current, versions.current, staleness, slot
+            )
+            weight = 0.0
         self.in_flight[task] -= 1
-        self.recorder.taken(Taken(job, slot, staleness, weight, model is not None, received, local), now)
+        self.recorder.taken(
+            Taken(job, slot, staleness, weight, model is not None, finite, received, local), now
+        )
         if model is not None:
             self._make(task, model)
         if not self.done(task):

@@ -69,6 +69,8 @@ PERIODS = pa.schema(
 )
 QUALITY = ("predicted_loss", "bound_printed", "bound_sharp")
 """Columns that follow from periods and measured constants; they are filled in when a run has ended."""
+AGGREGATED, DIVERGED = TAKEN = "aggregated", "diverged"
+"""Outcomes of periods whose upload the server took; a model that is not finite changes nothing."""
 NOT_AGGREGATED = -1
 """Slot and staleness of a period whose local model was never aggregated."""
 
@@ -113,6 +115,7 @@ class Records:
         self._tests: list[_Test] = []
         self._periods: list[dict[str, Any]] = []
         self.last: dict[int, Tested] = {}
+        self.diverged = [0] * len(settings)  # local models that were not finite
         self.losses: list[dict[str, Any]] = []
         self.models: dict[int, tuple[int, Vector]] = {}
         clock.on_unfinished = self.unfinished
@@ -122,11 +125,14 @@ class Records:
 
     def taken(self, taken: Taken, now: float) -> None:
         """A local model was taken: its period is complete."""
-        row = self._row(self._clock.arrived_period(), now, "aggregated")
+        row = self._row(self._clock.arrived_period(), now, AGGREGATED if taken.finite else DIVERGED)
         self._periods.append(
             row | {"slot": taken.slot, "staleness": taken.staleness, "mix_weight": taken.weight}
         )
         order = taken.job.dispatch
+        if not taken.finite:
+            self.diverged[order.task] += 1
+            return
         self._gathered[order.task] += taken.weight * self._rate[order.task] * order.steps
         self._observer.taken(order.task, order.device, taken.received, taken.local, order.steps)
 
@@ -240,6 +246,7 @@ class Records:
         """What goes on from row to row; rows must have been taken, so that no test is open."""
         return {
             "lost": self.losses,
+            "diverged": self.diverged,
             "tested": self._tested,
             "work": self._work,
             "gathered": self._gathered,
@@ -248,7 +255,7 @@ class Records:
 
     def restore(self, state: Plain) -> None:
         """Go on from `state`."""
-        self.losses = list(state["lost"])
+        self.losses, self.diverged = list(state["lost"]), list(state["diverged"])
         self._tested = list(state["tested"])
         self._work, self._gathered = list(state["work"]), list(state["gathered"])
         self._left_sides = [LeftSide(**one) for one in state["left_sides"]]

@@ -86,9 +86,13 @@ class Unit:
     def outcome(self) -> dict[str, Any]:
         """What the manifest says of a finished unit."""
         tasks = {
-            name: {"aggregations": versions.number, "of": slots}
-            for name, versions, slots in zip(
-                self.world.task_names, self.server.versions, self.server.slots, strict=True
+            name: {"aggregations": versions.number, "of": slots, "diverged": diverged}
+            for name, versions, slots, diverged in zip(
+                self.world.task_names,
+                self.server.versions,
+                self.server.slots,
+                self.records.diverged,
+                strict=True,
             )
         }
         at_once = all(isinstance(policy.aggregator, MixAtOnce) for policy in self.server.policies)

@@ -12,7 +12,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from contextlib import contextmanager
 from typing import Any, Generic, Protocol, TypeVar
 
+import numpy as np
+
 from dmafl.learning.arrays import Vector
+from dmafl.learning.divergence import LocalModelDiverged
 from dmafl.learning.threads import ENVIRONMENT
 from dmafl.scenario.model import Scenario
 from dmafl.simulation.laboratory import Laboratory, Material, Tested, TestingOrder, TrainingOrder
@@ -57,7 +60,7 @@ class Workers(Protocol):
     """Trains and tests for all seeds of a run."""
 
     def train(self, seed: int, order: TrainingOrder, received: Vector) -> Pending[Vector]:
-        """Order a local model."""
+        """Order a local model; it is not finite where training diverges."""
         ...
 
     def test(self, seed: int, order: TestingOrder, parameters: Vector) -> Pending[Tested]:
@@ -89,7 +92,7 @@ class InProcess:
 
     def train(self, seed: int, order: TrainingOrder, received: Vector) -> Pending[Vector]:
         """Order a local model."""
-        return Lazy(lambda: self._laboratories.of(seed).train(order, received))
+        return Lazy(lambda: _trained(self._laboratories, seed, order, received))
 
     def test(self, seed: int, order: TestingOrder, parameters: Vector) -> Pending[Tested]:
         """Order a test."""
@@ -166,12 +169,20 @@ def _prepare(scenario: Scenario, material: Material) -> None:
 
 def _train(seed: int, order: TrainingOrder, received: Vector) -> Vector:
     assert _here is not None
-    return _here.of(seed).train(order, received)
+    return _trained(_here, seed, order, received)
 
 
 def _test(seed: int, order: TestingOrder, parameters: Vector) -> Tested:
     assert _here is not None
     return _tested(_here, seed, order, parameters)
+
+
+def _trained(laboratories: Laboratories, seed: int, order: TrainingOrder, received: Vector) -> Vector:
+    """The local model; not a number throughout where training has diverged, as a device would send it."""
+    try:
+        return laboratories.of(seed).train(order, received)
+    except LocalModelDiverged:
+        return np.full_like(received, np.nan)
 
 
 def _tested(laboratories: Laboratories, seed: int, order: TestingOrder, parameters: Vector) -> Tested:

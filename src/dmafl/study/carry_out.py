@@ -13,9 +13,10 @@ from dmafl.plans.plan import Plan
 from dmafl.randomness import FloatArray
 from dmafl.runs.planned import Planned
 from dmafl.runs.run import Run, run
+from dmafl.simulation import records
 from dmafl.simulation.laboratory import Material
 from dmafl.simulation.workers import Laboratories
-from dmafl.study.results import CURVE, Results, thinned
+from dmafl.study.results import CURVE, DIVERGED, Results, thinned
 from dmafl.study.unit import Unit
 from dmafl.version import __version__
 from dmafl.world.world import World
@@ -78,7 +79,7 @@ def _reached(done: Run, seed: int) -> dict[str, Any]:
         tests = {column: values[metrics["task"] == name] for column, values in metrics.items()}
         tests["floor_J"] = _floor_J(world, own, tests["time_s"])
         found[name] = {
-            "totals": _totals(own),
+            "totals": _totals(own) | _diverged(own),
             "curve": {column: thinned(tests[column]) for column in CURVE},
         }
     return found
@@ -131,6 +132,11 @@ def _totals(jobs: dict[str, Any]) -> dict[str, float]:
         **{phase: jobs[phase].sum() for phase in ("uplink_J", "compute_J", "downlink_J")},
     }
     return dict(zip(values, thinned(list(values.values())), strict=True))
+
+
+def _diverged(jobs: dict[str, Any]) -> dict[str, int]:
+    count = int((jobs["outcome"] == records.DIVERGED).sum())
+    return {DIVERGED: count} if count else {}
 
 
 def columns_of(table: Any) -> dict[str, Any]:

@@ -40,6 +40,8 @@ TOTALS = (
     "downlink_J",
 )
 """What a task came to in all; staleness is the mean."""
+DIVERGED = "diverged"
+"""One more total, of tasks that had any: local models that were not finite and changed nothing."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class TaskOutcome:
     totals: Mapping[str, float]
     curve: Mapping[str, FloatArray]
     """Empty where nothing was trained."""
+    diverged: int = 0
+    """Local models that were not finite and changed nothing."""
 
     @property
     def energy_J(self) -> FloatArray:
@@ -98,7 +102,9 @@ class Results:
                 raise ValueError(f"schema {found['schema']} and key {found['key']}")
             tasks = {
                 name: TaskOutcome(
-                    {one: float(task["totals"][one]) for one in TOTALS}, _curve(task["curve"], unit.trained)
+                    {one: float(task["totals"][one]) for one in TOTALS},
+                    _curve(task["curve"], unit.trained),
+                    int(task["totals"].get(DIVERGED, 0)),
                 )
                 for name, task in found["tasks"].items()
             }

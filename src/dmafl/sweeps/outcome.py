@@ -10,6 +10,7 @@ import numpy as np
 from dmafl.plans.files import read_plan
 from dmafl.plans.plan import Plan
 from dmafl.runs.run import Run
+from dmafl.simulation.records import AGGREGATED, DIVERGED
 from dmafl.statistics import mean_over_aggregations
 from dmafl.sweeps.work import Order
 
@@ -25,6 +26,7 @@ NUMBERS = (
     "energy_J",
     *ENERGIES,
     "jobs",
+    "diverged",
     "steps",
     "steps_share",
     "compute_s",
@@ -64,7 +66,8 @@ def _run(order: Order, plan: Plan | None) -> list[dict[str, Any]]:
                 **{name: last[name] for name in ("time_s", "loss", "accuracy", "energy_J", *ENERGIES)},
                 "mean_accuracy": mean_over_aggregations(tests["aggregation"], tests["accuracy"]),
                 **quality,
-                **_work(own, own["outcome"] == "aggregated"),
+                **_work(own, own["outcome"] == AGGREGATED),
+                "diverged": int((own["outcome"] == DIVERGED).sum()),
             }
         )
     return rows

@@ -1,0 +1,21 @@
+"""Local models that a run did without, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def left_out(manifest: Mapping[str, Any]) -> list[str]:
+    """A sentence for each task of which local models were not finite; it begins in lower case."""
+    counts: dict[str, dict[str, int]] = {}
+    for name, unit in manifest["units"].items():
+        for task, told in unit.get("tasks", {}).items():
+            if told.get("diverged"):
+                counts.setdefault(task, {})[name] = told["diverged"]
+    return [
+        f"{sum(found.values()):,} local models of {task} were not finite and changed nothing "
+        f"({', '.join(f'{name}: {count:,}' for name, count in found.items())}). "
+        f"Lower tasks.{task}.learning_rate."
+        for task, found in counts.items()
+    ]
