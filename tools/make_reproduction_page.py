@@ -30,7 +30,7 @@ PAGE = ROOT / "docs" / "reproduction.md"
 IMAGES = ROOT / "docs" / "images"
 DPI = 75
 """Pictures of the documentation stay below 300 KB."""
-TABLES = ("rates", "claims", "readings", "ratios", "ablation")
+TABLES = ("rates", "claims", "pairs", "readings", "ratios", "ablation")
 """Names of the Markdown files that a study writes."""
 
 

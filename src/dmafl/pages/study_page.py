@@ -15,6 +15,7 @@ from dmafl.reports.study_tables import counts, strongest, weakest
 from dmafl.study.ablation import Ablation
 from dmafl.study.design import TASKS
 from dmafl.study.gathered import Gathered
+from dmafl.study.pairs import pairs
 from dmafl.study.readings import Tally
 from dmafl.study.targets import Ratio
 from dmafl.study.verdicts import Claim, Comparison
@@ -138,6 +139,18 @@ def _claims(claims: Sequence[Claim], readings: Sequence[Tally]) -> Html:
                 ),
             )
             for claim in claims
+        ),
+        folded(
+            "Who against whom, task by task",
+            table(
+                "Comparisons that hold, fail and are undecided, by pairs of schemes",
+                ("Claim", "Claimed to be better", "Than", "In", *TASKS, "All"),
+                [
+                    [one.claim, one.better, one.other, one.quantity]
+                    + [one.counts(task) for task in (*TASKS, None)]
+                    for one in pairs(claims)
+                ],
+            ),
         ),
         folded(
             "C2 to C4, by how energy is read",

@@ -14,6 +14,7 @@ from dmafl.files import canonical_json, replacing, sha256_of, write_json, write_
 from dmafl.reports.study_markdown import (
     ablation_markdown,
     claims_markdown,
+    pairs_markdown,
     rates_markdown,
     ratios_markdown,
     readings_markdown,
@@ -22,6 +23,7 @@ from dmafl.reports.study_tables import Row, ablation_rows, claim_rows, effect_co
 from dmafl.study.ablation import Ablation
 from dmafl.study.design import Study
 from dmafl.study.gathered import Gathered
+from dmafl.study.pairs import pairs
 from dmafl.study.readings import Tally
 from dmafl.study.results import CURVE, DIVERGED, TOTALS, Outcome
 from dmafl.study.targets import Ratio
@@ -41,13 +43,14 @@ def write_tables(
     ablation: Sequence[Ablation],
     folder: Path,
 ) -> None:
-    """claims, readings, ratios and ablation, each as CSV and Markdown; claims also as JSON."""
+    """claims, readings, ratios and ablation, each as CSV and Markdown; claims also as JSON and by pairs of schemes."""
     write_csv(folder / "claims.csv", claim_rows(claims))
     write_csv(folder / "readings.csv", [asdict(one) for one in tallies])
     write_csv(folder / "ratios.csv", ratio_rows(ratios))
     write_csv(folder / "ablation.csv", ablation_rows(ablation))
     write_json(folder / "claims.json", {"schema": SCHEMA, "claims": [_plain(claim) for claim in claims]})
     write_text(folder / "claims.md", claims_markdown(claims))
+    write_text(folder / "pairs.md", pairs_markdown(pairs(claims)))
     write_text(folder / "rates.md", rates_markdown(gathered))
     write_text(folder / "readings.md", readings_markdown(tallies))
     write_text(folder / "ratios.md", ratios_markdown(ratios))

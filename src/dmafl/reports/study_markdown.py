@@ -8,8 +8,9 @@ from statistics import fmean
 from dmafl.reports.console import number
 from dmafl.reports.study_tables import counts, difference, guess_mark, missed, strongest, times, weakest
 from dmafl.study.ablation import Ablation
-from dmafl.study.design import RATES
+from dmafl.study.design import RATES, TASKS
 from dmafl.study.gathered import Gathered
+from dmafl.study.pairs import Pair
 from dmafl.study.readings import Tally
 from dmafl.study.targets import Ratio
 from dmafl.study.verdicts import Claim, Comparison
@@ -47,6 +48,17 @@ def claims_markdown(claims: Sequence[Claim]) -> str:
     if why:
         made += "\n".join(["\nWhy, where a claim does not hold throughout:\n", *why]) + "\n"
     return made
+
+
+def pairs_markdown(found: Sequence[Pair]) -> str:
+    """One row a claim, two schemes and a quantity; a column a task."""
+    rows = [
+        [one.claim, f"`{one.better}` against `{one.other}`", one.quantity]
+        + [one.counts(task) for task in (*TASKS, None)]
+        for one in found
+    ]
+    head = ("Claim", "Claimed to be better", "In", *TASKS, "All")
+    return markdown_table(head, rows) if rows else NOT_RUN
 
 
 def readings_markdown(found: Sequence[Tally]) -> str:
