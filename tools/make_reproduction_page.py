@@ -2,8 +2,9 @@
 
     python tools/make_reproduction_page.py [--text]
 
-Writes tables and figures of every preset that has outcomes into reproduction/PRESET, pictures for the page into
-docs/images, and what stands between the marks of the page. `--text` only rewrites the table of choices.
+Writes tables and figures of every preset that has outcomes into reproduction/PRESET, those tables that are committed
+into results/PRESET, pictures for the page into docs/images, and what stands between the marks of the page. `--text`
+only rewrites the table of choices.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from dmafl.files import read_text, write_text
+from dmafl.files import read_text, write_bytes, write_text
 from dmafl.pages.study_report import derive
 from dmafl.reports.figures import save_figure
 from dmafl.reports.study_figures import figures
@@ -32,6 +33,16 @@ DPI = 75
 """Pictures of the documentation stay below 300 KB."""
 TABLES = ("rates", "claims", "pairs", "readings", "ratios", "ablation")
 """Names of the Markdown files that a study writes."""
+COMMITTED = (
+    "manifest.json",
+    "claims.csv",
+    "readings.csv",
+    "ratios.csv",
+    "ablation.csv",
+    "totals.csv",
+    "curves.parquet",
+)
+"""Files of a study that are committed beside the outcomes, for those who read numbers without running anything."""
 
 
 def choices() -> str:
@@ -102,6 +113,8 @@ def main() -> None:
                 continue
             folder = ROOT / "reproduction" / name
             derive(study, results, folder, page=False)
+            for file in COMMITTED:
+                write_bytes(results.path / name / file, (folder / file).read_bytes())
             for part in TABLES:
                 tables[part][name] = read_text(folder / f"{part}.md", "table")
             tables["figures"][name] = pictures(name, Gathered(study, found))
