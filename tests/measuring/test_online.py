@@ -118,6 +118,21 @@ def test_old_jobs_are_forgotten_and_devices_that_are_silent_unknown() -> None:
     assert RunningTask(3, 10, 1.0, 0, 0).plain()["regularised_gradient_bound"] is None
 
 
+@pytest.mark.filterwarnings("error")
+def test_models_too_far_apart_to_be_squared_say_nothing() -> None:
+    """A model on its way out of the finite range would put infinity into checkpoints, which cannot hold it."""
+    one, other = (RunningTask(2, 40, RATE, 0, 0) for _ in range(2))
+    start, near = np.zeros(40, dtype=np.float32), np.ones(40, dtype=np.float32)
+    for far in (1e25, 3e38):
+        one.taken(0, start, np.full(40, far, dtype=np.float32), 3)
+        one.taken(0, np.full(40, -far, dtype=np.float32), np.full(40, far, dtype=np.float32), 3)
+    for task in (one, other):
+        task.taken(1, start, near, 3)
+    assert one.plain() == other.plain()
+    assert one.jobs == [0, 1]
+    json.dumps(one.state()[0], allow_nan=False)
+
+
 def test_the_trend_of_a_straight_line() -> None:
     task = RunningTask(2, 10, 1.0, 0, 0)
     assert task.trend is None

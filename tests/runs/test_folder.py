@@ -232,10 +232,13 @@ def test_running_estimates_are_kept(finished: dmafl.Run, tmp_path: Path) -> None
     [
         lambda folder: (folder / "state.json").write_text("{"),
         lambda folder: (folder / "state.json").write_text("{}"),
+        lambda folder: (folder / "state.json").write_text(
+            (folder / "state.json").read_text().replace('"schema": 2', '"schema": 1', 1)
+        ),
         lambda folder: next(folder.glob("arrays-*.npz")).write_bytes(b"PK no"),
         lambda folder: next(folder.glob("arrays-*.npz")).unlink(),
     ],
-    ids=["half a state", "no state", "no arrays", "arrays gone"],
+    ids=["half a state", "no state", "of another version", "no arrays", "arrays gone"],
 )
 def test_a_damaged_checkpoint_is_refused_with_a_remedy(tmp_path: Path, damage) -> None:
     stop_early(tmp_path / "run", 6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,20 @@ import torch
 from torch import nn
 
 import dmafl
+from dmafl.errors import Problem
+from dmafl.learning.divergence import LocalModelDiverged
+from dmafl.measuring.measured import Measured
+from dmafl.reports.sweep_table import sweep_table
 from dmafl.runs.left_out import left_out
+from dmafl.runs.state import state_of_run
 from dmafl.runs.verify import verify_run
+from dmafl.simulation.laboratory import Laboratory, TrainingOrder
+from dmafl.simulation.records import QUALITY
+from measuring.tiny import measured
+from runs import test_quality
+from runs.conftest import Files
 from runs.test_folder import Stop, StopsAfter
-from simulation.small import CLASSES, FEATURES, dataset, scenario
+from simulation.small import CLASSES, FEATURES, dataset, scenario, softmax
 
 SMALL = scenario(
     {"one": {"slots": 12, "batch_max": 3}, "two": {"slots": 6, "batch_max": 3}},
@@ -135,3 +146,129 @@ def test_people_are_told(finished: dmafl.Run, command: Any, tmp_path: Path) -> N
         for task in unit["tasks"].values():
             task["diverged"] = 0
     assert left_out(manifest) == []
+    manifest["units"]["fedasync-s0"]["tasks"]["two"]["diverged"] = 1
+    assert left_out(manifest)[0].startswith("1 local model of two was not finite")
+
+
+def test_running_estimates_do_without_them(finished: dmafl.Run) -> None:
+    rows = finished.periods.to_pandas()
+    for name, tasks in finished.running.items():
+        for task, told in tasks.items():
+            own = rows[(rows.scheme == name.removesuffix("-s0")) & (rows.task == task)]
+            good = own[own.outcome == "aggregated"].device.value_counts()
+            assert told["jobs"] == [int(good.get(device, 0)) for device in range(SMALL.fleet.devices)]
+            seen = [device for device in range(SMALL.fleet.devices) if told["jobs"][device]]
+            assert all(told["gram"][i][k] is not None for i in seen for k in seen)
+
+
+def test_a_count_that_the_rows_do_not_have_is_found(finished: dmafl.Run, tmp_path: Path) -> None:
+    copy = shutil.copytree(finished.path, tmp_path / "copy")
+    manifest = json.loads((copy / "manifest.json").read_text())
+    manifest["units"]["fedbuff-s0"]["tasks"]["one"]["diverged"] += 1
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    assert [check.name for check in verify_run(copy) if not check.ok] == ["complete"]
+
+
+# -- training that breaks down where a test says so ---------------------------------------------------
+
+
+def break_down(monkeypatch: pytest.MonkeyPatch, when: Callable[[TrainingOrder], bool]) -> None:
+    """Let the training of some orders diverge."""
+    train = Laboratory.train
+
+    def sometimes(self: Laboratory, order: TrainingOrder, received: Any) -> Any:
+        if when(order):
+            raise LocalModelDiverged(Problem("local model", "must stay finite", "nan", "Lower it."))
+        return train(self, order, received)
+
+    monkeypatch.setattr(Laboratory, "train", sometimes)
+
+
+@pytest.fixture(scope="module")
+def theory() -> Measured:
+    return measured(test_quality.SMALL, None)
+
+
+def test_theory_of_a_run_in_which_nothing_was_mixed_in(
+    theory: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_down(monkeypatch, lambda order: order.task == 0)
+    done = test_quality.run(tmp_path / "run", measured=theory, schemes=["fedasync"])
+    assert done.manifest["status"] == "finished"
+    rows = done.metrics.to_pandas()
+    assert rows[rows.task == "a"][list(QUALITY)].isna().all(axis=None)
+    assert rows[rows.task == "b"][list(QUALITY)].iloc[-1].notna().all()
+    assert all(check.ok for check in verify_run(done.path))
+
+
+def test_theory_of_a_run_that_began_with_one(
+    theory: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prediction and sharp bound see a job of weight 0; the printed one cannot."""
+    left = [2]
+
+    def first_two(order: TrainingOrder) -> bool:
+        left[0] -= order.task == 0
+        return order.task == 0 and left[0] >= 0
+
+    break_down(monkeypatch, first_two)
+    done = test_quality.run(tmp_path / "run", measured=theory, schemes=["fedasync"])
+    assert done.manifest["units"]["fedasync-s0"]["tasks"]["a"]["diverged"] == 2
+    rows = done.metrics.to_pandas()
+    own = rows[(rows.task == "a") & (rows.aggregation > 2)]
+    assert own[["predicted_loss", "bound_sharp"]].notna().all(axis=None)
+    assert own.bound_printed.isna().all()
+    assert all(check.ok for check in verify_run(done.path))
+
+
+def test_a_plan_is_revised_from_all_slots_that_are_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = dmafl.World.resolve(SMALL)
+    plan = dmafl.Plan(world, dmafl.round_robin(world, in_flight=2))
+    break_down(monkeypatch, lambda order: order.device == 1)
+    done = run(
+        tmp_path / "run",
+        plan=plan,
+        schemes=["scheduled"],
+        models=dict.fromkeys(SMALL.tasks, softmax),
+    )
+    assert all(task["diverged"] for task in done.manifest["units"]["scheduled-s0"]["tasks"].values())
+    state = state_of_run(done.path, plan)
+    for j, slots in enumerate(world.slots):
+        assert sorted(state.jobs.slot[state.jobs.task == j].tolist()) == list(range(slots))
+
+
+def test_the_command_and_a_sweep_tell(
+    command: Any, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_down(monkeypatch, lambda order: order.device == 1 and order.task == 0)
+    monkeypatch.setattr(dmafl.Run, "plot", lambda self, path=None: self.path / "accuracy.png")
+    monkeypatch.setattr(dmafl.Run, "plot_quality", lambda self, path=None: self.path / "quality.png")
+    told = command(
+        *("run", files.scenario, "--data-dir", files.data, "--scheme", "fedavg-full"),
+        *("--workers", 1, "-o", tmp_path / "run"),
+    )
+    assert told.code == 0
+    flat = " ".join(told.out.split())
+    assert "5 local models of one were not finite and changed nothing (fedavg-full-s0: 5)." in flat
+    assert "Lower tasks.one.learning_rate." in flat
+    given = dmafl.load(files.scenario)
+    swept = dmafl.sweep(
+        given,
+        {"tasks.one.learning_rate": [0.01]},
+        scheme="fedavg-full",
+        output=tmp_path / "sweep",
+        data_dir=files.data,
+    )
+    assert [(row["task"], row["jobs"], row["diverged"]) for row in swept.table.to_pylist()] == [
+        ("one", 15, 5),
+        ("two", 9, 0),
+    ]
+    assert "diverged" in titles(swept.table, swept.keys)
+    rows = [row | {"diverged": 0} for row in swept.table.to_pylist()]
+    assert "diverged" not in titles(pa.Table.from_pylist(rows, swept.table.schema), swept.keys)
+
+
+def titles(rows: pa.Table, keys: list[str]) -> list[str]:
+    return [str(column.header) for column in sweep_table(rows, keys).columns]

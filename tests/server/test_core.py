@@ -50,22 +50,26 @@ def test_late_and_out_of_order_updates_have_their_true_staleness() -> None:
 @pytest.mark.parametrize("broken", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize(
     ("aggregator", "expected"),
-    [(half(), 2.0), (Average(2), 2.0), (Buffer(2, Constant(), 1.0), 2.0)],
+    [(half(), 7.0), (Average(2), 7.0), (Buffer(2, Constant(), 1.0), 12.0)],
     ids=["at once", "round", "buffer"],
 )
 def test_a_model_that_is_not_finite_takes_its_place_and_changes_nothing(
     aggregator: Aggregator, expected: float, broken: float
 ) -> None:
-    """By hand: 0 and a model 4, of weight 1/2 each; the broken one stands in for no change."""
+    """By hand: the global model went from 0, which all have received, to 10; a broken model and one of 4 follow, of
+    weight 1/2 each. Mixing and averaging give (10 + 4)/2: the broken one counts as 10, not as the 0 that it was made of. A
+    buffer gives 10 + (4 - 0)/2."""
     policy = ScriptedPolicy(aggregator, [order(0), order(1)])
     bench = Bench([policy], [4])
     bench.handle()
+    bench.server.versions[0].replace(vector(10.0))
     bench.arrive(bench.transport.jobs[0], broken)
+    assert bench.server.versions[0].current.tolist() == [10.0]
     bench.arrive(bench.transport.jobs[1], 4.0)
     assert bench.notes.made_[-1][2] == [expected]
     assert [(taken.finite, taken.weight) for taken in bench.notes.taken_] == [(False, 0.0), (True, 0.5)]
     at_once = isinstance(aggregator, MixAtOnce)
-    assert bench.transport.made == ([(0, 1), (0, 2)] if at_once else [(0, 1)])
+    assert bench.transport.made == ([(0, 2), (0, 3)] if at_once else [(0, 2)])
     assert policy.asked == [("free", 0, at_once), ("free", 1, True)]
 
 

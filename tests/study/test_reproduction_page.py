@@ -1,19 +1,21 @@
 """docs/reproduction.md and the committed tables say what the study chooses, and what the outcomes in results/ say."""
 
-import csv
 import importlib.util
-import re
+import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
-from dmafl.reports.study_files import claim_rows
-from dmafl.reports.study_tables import counts
+from dmafl.reports.study_files import write_outcomes, write_tables
+from dmafl.study.ablation import ablation
 from dmafl.study.claims import judge
 from dmafl.study.gathered import Gathered
 from dmafl.study.presets import OPEN_CHOICES, study_of
+from dmafl.study.readings import readings
 from dmafl.study.reproduce import outcomes
 from dmafl.study.results import Results
+from dmafl.study.targets import ratios
 
 AGAIN = "run tools/make_reproduction_page.py"
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,27 +35,28 @@ def test_choices_on_the_page_are_those_of_the_study(tool):
 
 
 @pytest.mark.parametrize("preset", OPEN_CHOICES)
-def test_committed_claims_are_what_the_outcomes_say(preset):
+def test_page_and_committed_tables_are_what_the_outcomes_say(tool, preset, tmp_path):
     study = study_of(preset)
-    claims = judge(Gathered(study, outcomes(study, Results(ROOT / "results"))[0]))
-    with (ROOT / "results" / preset / "claims.csv").open(encoding="utf-8", newline="") as file:
-        committed = list(csv.DictReader(file))
-    made = claim_rows(claims)
-    assert len(committed) == len(made) > 100
-    for row, again in zip(committed, made, strict=True):
-        for name, value in again.items():
-            if isinstance(value, float):
-                assert (
-                    float(row[name] or "nan") == pytest.approx(value, rel=1e-4, nan_ok=True) or not row[name]
-                )
-            else:
-                assert row[name] == ("" if value is None else str(value)), (AGAIN, name)
-    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    part = re.search(r"<!-- made: claims -->(.*?)<!-- end -->", page, re.DOTALL)[1]
-    own = part.partition(f"### Preset `{preset}`")[2].partition("### Preset")[0]
-    for claim in claims:
-        row = next(line for line in own.splitlines() if line.startswith(f"| **{claim.id}**"))
-        assert f"| **{claim.verdict}** | {counts(claim)} |" in row, AGAIN
+    found, missing = outcomes(study, Results(ROOT / "results"))
+    gathered = Gathered(study, found)
+    claims = judge(gathered)
+    write_tables(gathered, claims, readings(gathered), ratios(gathered), ablation(gathered), tmp_path)
+    write_outcomes(found, tmp_path)
+    committed = ROOT / "results" / preset
+    for file in tool.COMMITTED:
+        if file.endswith(".csv"):
+            assert (committed / file).read_text(encoding="utf-8") == (tmp_path / file).read_text(
+                encoding="utf-8"
+            ), AGAIN
+    assert pq.read_table(committed / "curves.parquet").equals(pq.read_table(tmp_path / "curves.parquet"))
+    units = json.loads((committed / "manifest.json").read_text(encoding="utf-8"))["units"].values()
+    assert sum(one["there"] for one in units) == len(found)
+    assert sum(one["wanted"] for one in units) == len(found) + missing
+    page = tool.PAGE.read_text(encoding="utf-8")
+    for name in tool.TABLES:
+        assert f"### Preset `{preset}`\n\n{(tmp_path / f'{name}.md').read_text(encoding='utf-8')}" in page, (
+            AGAIN
+        )
 
 
 def test_what_is_between_marks_is_replaced_and_nothing_else(tool):

@@ -6,6 +6,7 @@ numbers that keep inner products (a count sketch), and a device's are averaged w
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -51,14 +52,18 @@ class RunningTask:
         self._tests: deque[tuple[int, float, float]] = deque(maxlen=TESTS)
 
     def taken(self, device: int, received: Vector, local: Vector, steps: int) -> None:
-        """A device made `local` of `received` in so many steps."""
+        """A device made `local` of `received` in so many steps; models too far apart to be squared say nothing."""
         looked, skipped = divmod(self.jobs[device], EVERY)
-        self.jobs[device] += 1
         if skipped:
+            self.jobs[device] += 1
             return
         step, scale = self._step, 1.0 / (self._rate * steps)
-        np.subtract(received, local, step)
-        length2 = sum(float(part.dot(part)) for part in self._parts)
+        with np.errstate(over="ignore"):
+            np.subtract(received, local, step)
+            length2 = sum(float(part.dot(part)) for part in self._parts)
+        if not math.isfinite(length2):
+            return
+        self.jobs[device] += 1
         self._length2 = max(self._length2, length2 * scale * scale)
         np.multiply(step, self._signs, step)
         folded = np.add.reduce(self._folds, 0)

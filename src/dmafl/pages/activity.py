@@ -19,7 +19,7 @@ def by_device(gathered: Gathered) -> list[dict[str, Any]]:
     for unit in gathered.units:
         jobs = gathered.jobs(unit)
         cell = jobs["device"] * len(gathered.tasks) + jobs["task"]
-        taken = jobs["outcome"] == "aggregated"
+        taken = jobs["slot"] >= 0
         weights = {"jobs": taken, "trained": jobs["steps"] * jobs["batch"] * taken} | {
             name: jobs[name] for name in (*ENERGIES, *TIMES)
         }
@@ -53,7 +53,7 @@ def energy_of_schemes(gathered: Gathered, tables: list[dict[str, Any]]) -> list[
 
 
 def staleness(gathered: Gathered) -> list[dict[str, Any]]:
-    """One entry a scheme and task: share of aggregated jobs of staleness 0, 1, 2, ... over all seeds."""
+    """One entry a scheme and task: share of jobs taken of staleness 0, 1, 2, ... over all seeds."""
     p = gathered.periods
     found = []
     for scheme, task, _ in _of_schemes(gathered):

@@ -29,6 +29,8 @@ from dmafl.simulation.records import METRICS, PERIODS
 
 SCHEMA = 1
 RUNNING, RUNNING_SCHEMA = "running.json", 1
+CHECKPOINT_SCHEMA = 2
+"""Raised when the state of a unit has other entries than before."""
 TABLES = {"metrics": METRICS, "periods": PERIODS}
 
 
@@ -131,7 +133,8 @@ class RunFolder:
         np.savez(buffer, **arrays)  # type: ignore[arg-type]
         name = f"arrays-{plain['parts']:06d}.npz"
         write_bytes(folder / name, buffer.getvalue())
-        write_bytes(folder / "state.json", json.dumps({**plain, "arrays": name}, allow_nan=False).encode())
+        state = {"schema": CHECKPOINT_SCHEMA, **plain, "arrays": name}
+        write_bytes(folder / "state.json", json.dumps(state, allow_nan=False).encode())
         for old in folder.glob("arrays-*.npz"):
             if old.name != name:
                 old.unlink()
@@ -149,6 +152,8 @@ class RunFolder:
         if state.exists():
             plain = read_json(state, "checkpoint")
             try:
+                if plain["schema"] != CHECKPOINT_SCHEMA:
+                    raise ValueError(f"schema {plain['schema']}, of another version")
                 content = read_bytes(folder / plain["arrays"], "checkpoint")
                 with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
                     found = plain, {name: arrays[name] for name in arrays.files}

@@ -13,9 +13,14 @@ def left_out(manifest: Mapping[str, Any]) -> list[str]:
         for task, told in unit.get("tasks", {}).items():
             if told.get("diverged"):
                 counts.setdefault(task, {})[name] = told["diverged"]
-    return [
-        f"{sum(found.values()):,} local models of {task} were not finite and changed nothing "
-        f"({', '.join(f'{name}: {count:,}' for name, count in found.items())}). "
+    return [_sentence(task, found) for task, found in counts.items()]
+
+
+def _sentence(task: str, found: Mapping[str, int]) -> str:
+    total = sum(found.values())
+    models = "1 local model" if total == 1 else f"{total:,} local models"
+    units = ", ".join(f"{name}: {count:,}" for name, count in found.items())
+    return (
+        f"{models} of {task} {'was' if total == 1 else 'were'} not finite and changed nothing ({units}). "
         f"Lower tasks.{task}.learning_rate."
-        for task, found in counts.items()
-    ]
+    )

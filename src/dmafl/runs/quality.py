@@ -148,8 +148,8 @@ def judged(jobs: TaskJobs, aggregations: list[int], theory: TaskTheory) -> dict[
     )
     for row in _looked_at(aggregations):
         count = aggregations[row]
-        if not 0 < count <= len(jobs):
-            continue
+        if not 0 < count <= len(jobs) or not jobs.mix[:count].any():
+            continue  # nothing was mixed in yet
         # Class scores after a slot do not depend on later ones, so they are computed once for all rows.
         bias = float(biases[max(0, count - RECENT) : count].mean())
         with np.errstate(all="ignore"):
@@ -163,7 +163,8 @@ def _values(jobs: TaskJobs, bias: float, theory: TaskTheory) -> tuple[float, flo
     if theory.calibration is not None:
         seen = replace(features(jobs, theory.prediction_constants), label_bias=bias)
         predicted = predict(seen, theory.calibration).value
-    worst = printed(jobs, theory.constants, theory.settings.mixing).value
+    # Theorem 1 as printed has no weights: it says nothing of a schedule in which a model was left out.
+    worst = printed(jobs, theory.constants, theory.settings.mixing).value if jobs.mix.all() else math.nan
     return predicted, worst, sharp(jobs, theory.constants).value
 
 

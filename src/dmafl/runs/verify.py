@@ -37,8 +37,8 @@ class _Part:
     planned: bool
     known: bool
     """Whether the scheme is one of ours, whose mixing is known."""
-    promised: dict[str, int]
-    """Aggregations of each task by the manifest; empty while the unit goes on."""
+    promised: dict[str, tuple[int, int]]
+    """Aggregations of each task and models left out, by the manifest; empty while the unit goes on."""
     metrics: Columns
     periods: Columns
     theory: Columns
@@ -201,16 +201,18 @@ def _weights(part: _Part) -> Found:
 
 
 def _complete(part: _Part) -> Found:
-    """As many slots, and the last test at the slot, that the manifest says."""
+    """As many slots and models left out, and the last test at the slot, that the manifest says."""
     missing, place = 0, ""
-    for j, (name, count) in enumerate(part.promised.items()):
+    for j, (name, (count, left_out)) in enumerate(part.promised.items()):
         own = (part.task == j) & part.taken
         tests = part.metrics["aggregation"][part.metrics["task"] == name]
         slots = len({slot for slot in part.periods["slot"][own].tolist() if slot < count})
         last = int(tests[-1]) if len(tests) else -1
-        if slots != count or last != count:
+        diverged = int((part.periods["outcome"][own] == DIVERGED).sum())
+        if slots != count or last != count or diverged != left_out:
             missing += 1
-            place = place or f"{part.name}, task {name}: {slots} slots, last test at {last}, promised {count}"
+            found = f"{slots} slots, last test at {last}, {diverged} models left out"
+            place = place or f"{part.name}, task {name}: {found}, promised {count} and {left_out}"
     return float(missing), missing, place
 
 
@@ -302,7 +304,10 @@ def _parts(run: Run) -> Iterator[_Part]:
                     {name: own.column(name).to_numpy(zero_copy_only=False) for name in own.column_names}
                 )
             unit = run.manifest["units"][f"{scheme}-s{seed}"]
-            promised = {name: int(task["aggregations"]) for name, task in unit.get("tasks", {}).items()}
+            promised = {
+                name: (int(task["aggregations"]), int(task.get("diverged", 0)))
+                for name, task in unit.get("tasks", {}).items()
+            }
             yield _Part(
                 f"{scheme}, seed {seed}",
                 run.world(seed),

@@ -53,7 +53,8 @@ class MixAtOnce:
         weight = self._weights[staleness]
         if self.mix_decay is not None:
             weight *= (1.0 + slot / self.mix_decay) ** -0.5
-        return mix(current, local, weight), weight
+        # A model that stands in for one that is not finite is the current one itself: not even rounding changes it.
+        return current if local is current else mix(current, local, weight), weight
 
     def settle(self, current: Vector) -> Vector | None:
         """Nothing waits."""

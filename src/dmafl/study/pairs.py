@@ -45,4 +45,6 @@ def _sides(one: Comparison) -> tuple[str, str, str]:
         return one.second, one.first, "energy"
     if one.measure.startswith("distance"):
         return one.second, one.first, "distance to dma-fl in accuracy"
-    return one.first, one.second, "accuracy"
+    assert one.measure.endswith(("accuracy", "accuracy averaged over aggregations")), one.measure
+    least = one.claimed[0]
+    return one.first, one.second, "accuracy" if least == 0 else f"accuracy, at most {-least:g} below"

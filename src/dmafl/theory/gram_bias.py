@@ -69,11 +69,12 @@ def gram_bias_of_slots(
 ) -> FloatArray:
     """p_k' Gamma p_k after every slot, p_k[i] proportional to sum_{m<=k} memory^(k-m) amount_m [i_m = i].
 
+    0 as long as all amounts are 0.
     `device` and `amount` may carry a leading axis, for many schedules at once: they are (..., G), as is the result.
     """
     direction = remembered(amount[..., None] * gram.columns[device], memory, axis=-2)
     total = remembered(amount, memory)
-    return np.asarray((direction**2) @ gram.sign / total**2)
+    return np.asarray((direction**2) @ gram.sign / np.where(total > 0, total, 1.0) ** 2)
 
 
 def concentration_of_slots(

@@ -112,11 +112,12 @@ page.draw = (data) => {
     add("work", `${jobs.steps[job]} steps of ${jobs.batch[job]}`);
     add("frequency", `${number(jobs.frequency_MHz[job])} MHz`);
     add("version", jobs.version[job]);
-    if (outcome === "aggregated") {
+    if (jobs.slot[job] >= 0) {
       add("slot", jobs.slot[job]);
       add("staleness", jobs.staleness[job]);
       add("mixing weight", number(jobs.mix_weight[job], 3));
-    } else add("outcome", outcome);
+    }
+    if (outcome !== "aggregated") add("outcome", outcome);
     add("samples", jobs.samples[job]);
     for (const [key, , name] of PHASES) add(name, `${number(jobs[key][job], 3)} J`);
     const ids = placeOf(unit()).id;

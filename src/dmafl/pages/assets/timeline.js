@@ -124,7 +124,7 @@ const timeline = (() => {
             const job = lane[k];
             let at = begin(job);
             if (at > view[1]) break;
-            const failed = outcomes[jobs.outcome[job]] !== "aggregated";
+            const failed = jobs.slot[job] < 0;
             for (const phase of PHASES) {
               const length = jobs[`${phase}_s`][job];
               if (length > 0) {
