@@ -10,6 +10,8 @@ from docs.docpages import PAGES, ROOT, Block, blocks, run_page
 
 ACCURACY_TOLERANCE = 0.02
 """CPUs round differently, so that a few of 1,500 test samples may fall on the other side."""
+PLANNED_TOLERANCE = 0.05
+"""How far a plan gets within its time depends on the machine: README's had 0.73 to 0.77 with 2 to 16 s."""
 _ACCURACY = re.compile(r"accuracy (0\.\d+)")
 
 RUNNABLE = [page for page in PAGES if any(block.run for block in blocks(page))]
@@ -37,8 +39,12 @@ def _check_output(name: str, block: Block, printed: str) -> None:
         assert [_ACCURACY.sub("accuracy", line) for line in actual] == [
             _ACCURACY.sub("accuracy", line) for line in claimed
         ], f"{name}: paste the new output"
-        for said, found in zip(_ACCURACY.findall(block.output), _ACCURACY.findall(printed), strict=True):
-            assert abs(float(said) - float(found)) <= ACCURACY_TOLERANCE, f"{name}: paste the new output"
+        for said, found in zip(claimed, actual, strict=True):
+            most = PLANNED_TOLERANCE if "scheduled" in said else ACCURACY_TOLERANCE
+            for one, other in zip(_ACCURACY.findall(said), _ACCURACY.findall(found), strict=True):
+                assert float(one) == pytest.approx(float(other), abs=most + 1e-9), (
+                    f"{name}: paste the new output"
+                )
         return
     for line in claimed:
         assert line in (*actual, "...", ""), (

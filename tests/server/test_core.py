@@ -57,8 +57,8 @@ def test_a_model_that_is_not_finite_takes_its_place_and_changes_nothing(
     aggregator: Aggregator, expected: float, broken: float
 ) -> None:
     """By hand: the global model went from 0, which all have received, to 10; a broken model and one of 4 follow, of
-    weight 1/2 each. Mixing and averaging give (10 + 4)/2: the broken one counts as 10, not as the 0 that it was made of. A
-    buffer gives 10 + (4 - 0)/2."""
+    weight 1/2 each. Mixing and averaging give (10 + 4)/2: the broken one counts as 10, not as the 0 that it was made
+    of. A buffer gives 10 + (4 - 0)/2."""
     policy = ScriptedPolicy(aggregator, [order(0), order(1)])
     bench = Bench([policy], [4])
     bench.handle()
