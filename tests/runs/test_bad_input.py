@@ -203,8 +203,12 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: Fil
     assert "Traceback" not in outcome.err
     assert list(tmp_path.rglob("*.part")) == []
     assert dmafl.Run(tmp_path / "run").periods.num_rows > 0
-    assert command(*arguments, "--resume").code == 0
-    assert command(*arguments[:-1], tmp_path / "whole").code == 0
+    goes_on = command(*arguments, "--resume")
+    assert goes_on.code == 0
+    begins = command(*arguments[:-1], tmp_path / "whole", "--resume")
+    assert begins.code == 0
+    told = f"There is no run in {tmp_path / 'whole'} yet: it starts from the beginning."
+    assert [told in " ".join(one.out.split()) for one in (goes_on, begins)] == [False, True]
     for name in ("metrics.parquet", "periods.parquet"):
         assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert str(tmp_path / "run") in outcome.err, "which file or folder it was"

@@ -161,7 +161,10 @@ def run(
     count = process_count(workers)
     own_seed = planned.world.scenario.seed if planned is not None else loaded.seed
     chosen = parse_seeds(seeds) if seeds is not None else [own_seed]
-    first = measure and not (resume and RunFolder(folder).exists())  # a run goes on with what it began with
+    goes_on = resume and RunFolder(folder).exists()
+    if resume and not goes_on:
+        out.print(f"There is no run in {folder} yet: it starts from the beginning.", highlight=False)
+    first = measure and not goes_on  # a run goes on with what it began with
     constants = given_or_measured(loaded, chosen, measured, first, count, data_dir, out)
     if constants is None and set(names or ()) & set(PLANNING):
         measured_of(loaded, out, workers=count, data_dir=data_dir)  # kept: the run finds it
