@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -16,7 +17,10 @@ POINTS = 60
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """Mean over seeds at each x, and the ends of its interval (nan with one seed). Arrays (points,)."""
+    """Mean over seeds at each x, and the ends of its interval (nan with one seed). Arrays (points,).
+
+    Intervals of curves are cut to what their numbers can be: with two seeds they are wider than that.
+    """
 
     x: FloatArray
     mean: FloatArray
@@ -31,7 +35,7 @@ def over_aggregations(of: BySeed, column: str = "accuracy") -> Band | None:
         return None
     last = min(float(x[-1]) for x, _ in curves)
     grid = np.unique(np.linspace(0.0, last, POINTS).round())
-    return _band(grid, curves)
+    return _band(grid, curves, 1.0 if column == "accuracy" else inf)
 
 
 def over_energy(of: BySeed) -> Band | None:
@@ -49,7 +53,7 @@ def over_energy(of: BySeed) -> Band | None:
         return None
     grid = np.geomspace(first, last, POINTS)
     grid[0], grid[-1] = first, last
-    return _band(grid, curves)
+    return _band(grid, curves, 1.0)
 
 
 def over_values(values: Sequence[float], of_values: Sequence[Sequence[float]]) -> Band:
@@ -60,12 +64,13 @@ def over_values(values: Sequence[float], of_values: Sequence[Sequence[float]]) -
     return Band(table[:, 0], table[:, 1], table[:, 2], table[:, 3])
 
 
-def _band(grid: FloatArray, curves: list[tuple[FloatArray, FloatArray]]) -> Band:
+def _band(grid: FloatArray, curves: list[tuple[FloatArray, FloatArray]], most: float) -> Band:
+    """The band of curves between 0 and `most`."""
     values = np.stack([np.interp(grid, x, y) for x, y in curves], axis=1)
     found = [interval(row) for row in values]
     return Band(
         grid,
         values.mean(axis=1),
-        np.asarray([one.low for one in found]),
-        np.asarray([one.high for one in found]),
+        np.clip([one.low for one in found], 0.0, most),
+        np.clip([one.high for one in found], 0.0, most),
     )
