@@ -107,7 +107,9 @@ def test_bands_over_energy_are_at_equal_energies() -> None:
     assert (band.x[0], band.x[-1]) == (1.0, 2.0)
     assert band.mean[0] == pytest.approx(0.2)
     assert band.mean[-1] == pytest.approx(0.4)
-    assert (band.low[-1], band.high[-1]) == (0.0, 1.0), "12.7 standard errors of two seeds, cut to what can be"
+    assert (band.low[-1], band.high[-1]) == (0.0, 1.0), (
+        "12.7 standard errors of two seeds, cut to what can be"
+    )
 
 
 def test_tables_are_written(tmp_path: Path) -> None:
