@@ -18,6 +18,7 @@ import dmafl
 from dmafl.pages import live as module
 from dmafl.pages.live import LivePage
 from pages.made_up import write_run
+from patience import PATIENCE_S
 from runs.conftest import write_files
 
 
@@ -150,6 +151,7 @@ def test_a_served_run_gives_what_any_run_gives(command, tmp_path, monkeypatch):
         return page
 
     monkeypatch.setattr(LivePage, "__enter__", enter)
+    monkeypatch.setattr(module, "LINGER_S", PATIENCE_S)  # a busy machine may be slow to make the last news
     fixed = (
         files.scenario,
         "--data-dir",

@@ -77,16 +77,18 @@ class LivePage:
         """The whole page, as it is now."""
         return self._latest()[0].page(SCRIPTS, STYLES, live=True)
 
-    def news(self, have: str) -> str | None:
-        """What a page with the stamp `have` needs as JSON; None if there is nothing new."""
+    def news(self, have: str) -> tuple[str | None, bool]:
+        """What a page with the stamp `have` needs as JSON, None if there is nothing new; and whether it is the last."""
         self._asked_at = time.monotonic()
         ended = self._ended
         now, stamp = self._latest()
         if f"{stamp}" == have and not ended:
-            return None
-        if ended:
-            self._told_end.set()
-        return script_json(now.plain() | {"stamp": stamp, "ended": ended})
+            return None, False
+        return script_json(now.plain() | {"stamp": stamp, "ended": ended}), ended
+
+    def told_end(self) -> None:
+        """The last news have been sent: nobody need be waited for."""
+        self._told_end.set()
 
     def _latest(self) -> tuple[Content, int]:
         """What the folder says, made anew if it has changed and the last making is long enough ago."""
@@ -132,11 +134,13 @@ class _Handler(BaseHTTPRequestHandler):
         elif asked.path == "/":
             self._answer(HTTPStatus.OK, "text/html", self.server.live.page())
         elif asked.path == "/content.json":
-            news = self.server.live.news(parse_qs(asked.query).get("have", [""])[0])
+            news, last = self.server.live.news(parse_qs(asked.query).get("have", [""])[0])
             if news is None:
                 self._answer(HTTPStatus.NO_CONTENT)
             else:
                 self._answer(HTTPStatus.OK, "application/json", news)
+            if last:
+                self.server.live.told_end()
         else:
             self._answer(HTTPStatus.NOT_FOUND)
 
