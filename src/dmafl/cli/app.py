@@ -163,7 +163,8 @@ def run(
     chosen = parse_seeds(seeds) if seeds is not None else [own_seed]
     goes_on = resume and RunFolder(folder).exists()
     if resume and not goes_on:
-        out.print(f"There is no run in {folder} yet: it starts from the beginning.", highlight=False)
+        told = f"There is no run in {folder} yet: it starts from the beginning."
+        out.print(told, highlight=False, markup=False)
     first = measure and not goes_on  # a run goes on with what it began with
     constants = given_or_measured(loaded, chosen, measured, first, count, data_dir, out)
     if constants is None and set(names or ()) & set(PLANNING):

@@ -11,7 +11,7 @@ from dmafl.planning.revise import State
 from dmafl.plans.plan import Plan
 from dmafl.runs.folder import RunFolder
 from dmafl.schedule.jobs import Schedule
-from dmafl.simulation.records import TAKEN
+from dmafl.simulation.records import NOT_AGGREGATED
 
 COLUMNS = ("device", "version", "slot", "steps", "batch", "frequency_Hz", "start_s")
 
@@ -25,7 +25,9 @@ def state_of_run(folder: str | Path, plan: Plan) -> State:
     mine = [
         row
         for row in rows
-        if row["outcome"] in TAKEN and row["seed"] == world.scenario.seed and row["task"] in world.task_names
+        if row["slot"] != NOT_AGGREGATED
+        and row["seed"] == world.scenario.seed
+        and row["task"] in world.task_names
     ]
     schemes = sorted({row["scheme"] for row in mine})
     if len(schemes) != 1:

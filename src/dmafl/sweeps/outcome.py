@@ -10,7 +10,7 @@ import numpy as np
 from dmafl.plans.files import read_plan
 from dmafl.plans.plan import Plan
 from dmafl.runs.run import Run
-from dmafl.simulation.records import DIVERGED, TAKEN
+from dmafl.simulation.records import DIVERGED, NOT_AGGREGATED
 from dmafl.statistics import mean_over_aggregations
 from dmafl.sweeps.work import Order
 
@@ -66,7 +66,7 @@ def _run(order: Order, plan: Plan | None) -> list[dict[str, Any]]:
                 **{name: last[name] for name in ("time_s", "loss", "accuracy", "energy_J", *ENERGIES)},
                 "mean_accuracy": mean_over_aggregations(tests["aggregation"], tests["accuracy"]),
                 **quality,
-                **_work(own, np.isin(own["outcome"].astype(str), TAKEN)),
+                **_work(own, own["slot"] != NOT_AGGREGATED),
                 "diverged": int((own["outcome"] == DIVERGED).sum()),
             }
         )
