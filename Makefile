@@ -11,7 +11,7 @@ ifneq ($(wildcard ../shared/data/mnist.npz),)
 export DMAFL_DATA_DIR ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help demo test lint docs bench clean
+.PHONY: help demo test lint docs bench faults soak clean
 
 help:
 	@echo "make demo   set up, then plan and train three models on ten devices beside every baseline, and draw the outcome"
@@ -19,6 +19,8 @@ help:
 	@echo "make lint   ruff and mypy"
 	@echo "make docs   build the documentation into site/"
 	@echo "make bench  run the benchmarks"
+	@echo "make faults kill, stop, stall, race and damage commands hundreds of times (about 45 minutes)"
+	@echo "make soak   two long runs in one process each: memory and rate (about an hour)"
 
 # Embedded data only, so that the demo is the same everywhere.
 demo: export DMAFL_DATA_DIR :=
@@ -27,9 +29,9 @@ demo: $(VENV)/.runtime
 	rm -rf $(OUT)/run
 	$(BIN)/dmafl init --preset demo --output $(OUT)/scenario.toml --force
 	$(BIN)/dmafl check $(OUT)/scenario.toml
-	$(BIN)/dmafl plan $(OUT)/scenario.toml --output $(OUT)/plan.json --time-limit 10 --picture $(OUT)/timeline.png
+	$(BIN)/dmafl plan $(OUT)/scenario.toml --output $(OUT)/plan.json --effort 10 --picture $(OUT)/timeline.png
 	$(BIN)/dmafl verify $(OUT)/plan.json
-	$(BIN)/dmafl run $(OUT)/scenario.toml --scheme dma-fl --scheme baselines --plan-time 10 --output $(OUT)/run
+	$(BIN)/dmafl run $(OUT)/scenario.toml --scheme dma-fl --scheme baselines --effort 10 --output $(OUT)/run
 	$(BIN)/dmafl verify $(OUT)/run
 	$(BIN)/dmafl report $(OUT)/run --output $(OUT)/report.html
 	@echo "Accuracy against aggregations, time and energy: $(OUT)/run/accuracy.png"
@@ -52,6 +54,13 @@ bench: $(VENV)/.runtime
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/simulator.py
 
+# ONLY=kills,stops names kinds of faults, CASES=20 fewer cases of each, SEED=1 other moments; DOCS=1 puts the table into the docs.
+faults: $(VENV)/.dev
+	$(BIN)/python -m tests.faults $(if $(ONLY),--only $(ONLY)) $(if $(CASES),--cases $(CASES)) $(if $(SEED),--seed $(SEED)) $(if $(DOCS),--write-docs)
+
+soak: $(VENV)/.runtime
+	$(BIN)/python benchmarks/soak.py --picture docs/images/soak.png
+
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
@@ -66,4 +75,4 @@ $(VENV)/.dev: $(VENV)/.runtime
 	touch $@
 
 clean:
-	rm -rf $(VENV) site demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site demo-out faults-out soak-out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -93,7 +93,7 @@ def main() -> None:
     parser.add_argument("--schemes", nargs="+", default=["dma-fl", "dma-fl-nr", "dma-fl-ns"])
     parser.add_argument("--seeds", default="200-204", help="first and last seed, e.g. 200-204")
     parser.add_argument("--tuning-seed", type=int, default=100)
-    parser.add_argument("--plan-time", type=float, default=12.0, help="seconds for a plan")
+    parser.add_argument("--effort", type=float, default=12.0, help="for a plan, about so many seconds")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument(
         "--output", type=Path, help="folder of the run, kept and resumed; else a temporary one"
@@ -134,7 +134,7 @@ def main() -> None:
             workers=given.workers,
             data_dir=given.data_dir,
             measured={given.tuning_seed: measured},
-            plan_time_s=1.0 if given.quick else given.plan_time,
+            effort=1.0 if given.quick else given.effort,
         )
         show(done.metrics.to_pylist(), given.schemes, seeds, list(tasks))
 

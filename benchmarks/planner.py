@@ -27,7 +27,7 @@ import numpy as np
 from measures.odd import odd_scenarios
 from measures.responses import KINDS, Kinds, responses
 
-from dmafl.planning.found import Progress
+from dmafl.planning.effort import Effort, Progress
 from dmafl.planning.lower_bound import lower_bound
 from dmafl.planning.problem import Problem
 from dmafl.planning.repair import whole_and_repaired
@@ -37,8 +37,8 @@ from dmafl.planning.synthetic import synthetic_problem
 from dmafl.plans.plan import Plan
 
 FIRST_SEED = 1000
-AUTO_LIMIT_S = 60.0
-"""Computing time that `auto` may use [s]; it ends by itself long before."""
+AUTO_EFFORT = 60.0
+"""Effort that `auto` may use; it ends by itself long before."""
 PRODUCT_JOBS = 12
 """Jobs up to which Algorithm 1 in the paper's variables takes seconds; beyond, it is run for the first seed alone."""
 Row = dict[str, Any]
@@ -61,10 +61,10 @@ class Watch:
         return min(times, default=None)
 
 
-def timed(problem: Problem, solver: str, limit_s: float) -> tuple[Plan, float, Watch]:
+def timed(problem: Problem, solver: str, effort: float) -> tuple[Plan, float, Watch]:
     """A plan, its CPU time, and what was seen on the way."""
     watch = Watch()
-    plan = solve(problem, solver=solver, time_limit_s=limit_s, watch=watch)
+    plan = solve(problem, solver=solver, effort=Effort(effort, watch=watch))
     return plan, time.process_time() - watch.begin, watch
 
 
@@ -76,7 +76,7 @@ def tiny(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
         for seed in range(FIRST_SEED, FIRST_SEED + (2 if quick else 4 * seeds)):
             problem = synthetic_problem(*size, seed, quality=quality, dissimilarity=dissimilarity)
             best, slow_s, _ = timed(problem, "exhaustive", 600.0)
-            found, fast_s, _ = timed(problem, "auto", AUTO_LIMIT_S)
+            found, fast_s, _ = timed(problem, "auto", AUTO_EFFORT)
             assert best.objective is not None and found.objective is not None
             rows.append(
                 {
@@ -109,7 +109,7 @@ def against_sca(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
                 relaxed = sca(problem, seed=0)
                 sca_s = time.process_time() - begin
                 slow = finished(problem, whole_and_repaired(problem, relaxed.choices), "sca")
-                found, auto_s, watch = timed(problem, "auto", AUTO_LIMIT_S)
+                found, auto_s, watch = timed(problem, "auto", AUTO_EFFORT)
                 assert slow.objective is not None and found.objective is not None
                 reached = watch.reached(slow.objective)
                 row = {
@@ -163,13 +163,13 @@ def sizes(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
         (10000, 3, 1000, 120.0),
     ]
     rows = []
-    for *size, limit_s in [(10, 2, 10, 3.0)] if quick else cases:
+    for *size, effort in [(10, 2, 10, 3.0)] if quick else cases:
         for kind in kinds:
-            row = apart(planned, size, kind, limit_s)
+            row = apart(planned, size, kind, effort)
             gap = f", gap <= {1 - row['bound'] / row['objective']:.0%}" if row["bound"] else ""
             print(
                 f"size {row['size']} {row['quality']:10}: objective {row['objective']:.5f}{gap}, "
-                f"limit {limit_s:.0f} s, took {row['wall_s']:.1f} s ({row['cpu_s']:.1f} s CPU), "
+                f"effort {effort:.0f}, took {row['wall_s']:.1f} s ({row['cpu_s']:.1f} s CPU), "
                 f"peak {row['memory_MB']:,.0f} MB, executable",
                 flush=True,
             )
@@ -195,14 +195,14 @@ def growth(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
     return rows
 
 
-def planned(size: tuple[int, int, int], kind: tuple[str, str], limit_s: float) -> Row:
+def planned(size: tuple[int, int, int], kind: tuple[str, str], effort: float) -> Row:
     """A plan of a problem of this size: what it took. With no time, `auto` makes its first plan and stops."""
     before_MB = peak_MB()
     begin = time.process_time()
     problem = synthetic_problem(*size, FIRST_SEED, quality=kind[0], dissimilarity=kind[1])
     made_s = time.process_time() - begin
     clock = time.monotonic()
-    plan, cpu_s, _ = timed(problem, "auto", limit_s)
+    plan, cpu_s, _ = timed(problem, "auto", effort)
     wall_s = time.monotonic() - clock
     assert plan.executable
     return {

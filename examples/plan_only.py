@@ -9,7 +9,7 @@ scenario = from_plain({"preset": "demo", "tasks": {"mnist": {"slots": 10}}})
 
 for weight in (0.0001, 0.01, 1.0):  # joules that a unit of loss is worth
     own = with_values(scenario, {"objective.quality_weight_calibrated": weight})
-    plan = dmafl.plan(own, measured=measured, time_limit_s=1.0)
+    plan = dmafl.plan(own, measured=measured, effort=1)
     terms = plan.terms["mnist"]
     energy = sum(terms[f"{phase}_J"] for phase in ("uplink", "compute", "downlink"))
     print(f"weight {weight:g} J: predicted loss {terms['quality']:.2f}, {energy:.3f} J", end="; ")

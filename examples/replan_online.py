@@ -9,12 +9,12 @@ from dmafl.scenario.toml import from_plain
 
 measured = dmafl.measure(dmafl.preset("demo"))
 scenario = from_plain({"preset": "demo", "tasks": {"mnist": {"slots": 10}}})
-plan = dmafl.plan(scenario, measured=measured, time_limit_s=1.0)
+plan = dmafl.plan(scenario, measured=measured, effort=1)
 
 half_s = float(np.sort(plan.timeline.end_s)[4])  # when the fifth upload has ended
 state = state_of(plan.schedule, plan.world, half_s)  # what is done or under way by then stays
 knowledge = knowledge_from(scenario, measured)  # or what was learnt on the way
-revised = replan(plan, state, knowledge, time_limit_s=1.0)
+revised = replan(plan, state, knowledge, effort=1)
 
 kept = len(state.jobs)
 same = np.array_equal(revised.schedule.device[:kept], plan.schedule.device[:kept])

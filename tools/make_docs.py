@@ -62,6 +62,12 @@ part of this page lists where a preset departs from the defaults shown here. Uni
 A value marked *draw* may differ by device. It is a number, or one of `{ uniform = [low, high] }`,
 `{ log_uniform = [low, high] }`, `{ choice = [a, b, c] }`; the range holds for every value that can come up.
 An optional value that the preset sets is switched off with `"unset"`. Unknown keys are errors.
+
+*Limits* says why a number may be no smaller and no larger. Limits are wide: beyond them lies no device, no radio and
+no memory; within them, no number overflows or vanishes, and what cannot be done is refused with its reason. They hold
+for the columns of device tables and traces too, where also `distance_m` is 0 to 1e+06 m, `bearing_rad` -1000 to
+1000, `time_s` 0 to 1e+09 s and `index` 0 to 1e+09. A scenario has at most 100 tasks, and a `choice` at most 100,000
+numbers.
 """
 
 NOTES = {
@@ -90,7 +96,9 @@ def parameters_page() -> str:
         parts.append(f"## `[{section}]`\n" if section else "## Top of the file\n")
         if section:
             parts.append(" ".join(filter(None, (inspect.getdoc(model), NOTES.get(section)))) + "\n")
-        parts.append("| Key | Symbol | Unit | Default | Allowed | Meaning |\n|---|---|---|---|---|---|")
+        parts.append(
+            "| Key | Symbol | Unit | Default | Allowed | Limits | Meaning |\n|---|---|---|---|---|---|---|"
+        )
         parts.append("\n".join(_table_row(row, model) for row in rows(section, model)) + "\n")
     parts.append("## Where the presets depart from the defaults\n")
     parts.append("[Presets](presets.md) gives the reasons.\n")
@@ -108,7 +116,8 @@ def _table_row(row: FieldRow, model: type[Section]) -> str:
         ["true, false"] if kind == "<class 'bool'>" else ["text"] if not allowed and "str" in kind else []
     )
     allowed += ["*draw*"] if "Draw" in kind else []
-    cells = [f"`{key}`", _symbol(row.symbol), row.unit, _shown(row.default), ", ".join(allowed), row.doc]
+    default = _shown(row.default)
+    cells = [f"`{key}`", _symbol(row.symbol), row.unit, default, ", ".join(allowed), row.why, row.doc]
     return "| " + " | ".join(cell.replace("|", "&#124;") for cell in cells) + " |"
 
 

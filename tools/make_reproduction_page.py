@@ -62,7 +62,7 @@ def choices() -> str:
         + f" `{study.main_partition}`.\n"
         + f"- Importance of one task: {', '.join(f'{value:g}' for value in IMPORTANCES)}, the others at 1.\n"
         + f"- Drift of one task: {', '.join(f'{value:g}' for value in DRIFTS)} times a unit [1/s]: {units}.\n"
-        + f"- Planning takes {study.plan_time_s:g} s a plan, {study.sweep_plan_time_s:g} s in the sweeps of drift and"
+        + f"- Planning takes {study.effort:g} s a plan, {study.sweep_effort:g} s in the sweeps of drift and"
         + f" with the printed ends of importance; calibration has {study.probes} probes a task.\n"
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dmafl.planning.effort import Effort
 from dmafl.planning.problem import make_problem
 from dmafl.planning.solve import solve
 from dmafl.planning.synthetic import synthetic_knowledge
@@ -18,7 +19,7 @@ from dmafl.world.world import World
 Row = dict[str, Any]
 FIRST_SEED = 5000
 COUNT, QUICK_COUNT = 500, 12
-LIMIT_S = 1.0
+EFFORT = 1.0
 ODDITIES = (
     "none",
     "one device",
@@ -131,7 +132,7 @@ def one_outcome(plain: dict[str, Any], seed: int, quality: str, dissimilarity: s
         knowledge = synthetic_knowledge(world, seed, exchange=0.5 * (seed % 2))
         try:
             problem = make_problem(world, knowledge, quality=quality, dissimilarity=dissimilarity)
-            plan = solve(problem, time_limit_s=LIMIT_S)
+            plan = solve(problem, effort=Effort(EFFORT))
         except Infeasible as error:
             return ", ".join(sorted({one.name.split(".")[-1] for one in error.problems}))
     if not plan.executable:

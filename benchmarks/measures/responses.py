@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dmafl.planning.effort import Effort
 from dmafl.planning.problem import Knowledge, make_problem
 from dmafl.planning.solve import solve
 from dmafl.planning.synthetic import synthetic_knowledge, synthetic_world
@@ -22,7 +23,7 @@ Kinds = tuple[tuple[str, str], ...]
 KINDS: Kinds = (("calibrated", "gram"), ("sharp", "diagonal"))
 """Quality models and dissimilarities that are looked at."""
 SIZE, QUICK_SIZE = (10, 2, 30), (4, 2, 6)
-LIMIT_S, QUICK_LIMIT_S = 8.0, 2.0
+EFFORT, QUICK_EFFORT = 8.0, 2.0
 TASK = "task_0"
 
 Change = Callable[[Scenario, dict[str, Knowledge], float], tuple[Scenario, dict[str, Knowledge]]]
@@ -209,7 +210,7 @@ RESPONSES = (
 
 def responses(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
     """How often each response held, and by how much the measure changed."""
-    size, limit_s = (QUICK_SIZE, QUICK_LIMIT_S) if quick else (SIZE, LIMIT_S)
+    size, effort = (QUICK_SIZE, QUICK_EFFORT) if quick else (SIZE, EFFORT)
     rows = []
     for quality, dissimilarity in kinds:
         for one in RESPONSES[: 2 if quick else None]:
@@ -224,7 +225,7 @@ def responses(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
                     problem = make_problem(
                         World.resolve(scenario), knowledge, quality=quality, dissimilarity=dissimilarity
                     )
-                    values.append(one.measure(solve(problem, time_limit_s=limit_s)))
+                    values.append(one.measure(solve(problem, effort=Effort(effort))))
                 held += int(one.sign * (values[1] - values[0]) > 0)
                 ratios.append(values[1] / values[0] if values[0] else np.nan)
             rows.append(

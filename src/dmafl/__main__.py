@@ -1,5 +1,18 @@
-"""`python -m dmafl` is the command `dmafl`."""
+"""The command `dmafl`, also as `python -m dmafl`: listens to signals first, then imports the commands."""
 
-from dmafl.cli.app import main
+from dmafl.cli.stopping import guarded
 
-main()
+
+def main() -> None:
+    """Run the command."""
+
+    def command() -> None:
+        from dmafl.cli.app import run_command
+
+        run_command()
+
+    guarded(command)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 MAX_SHOWN = 10
 MAX_VALUE_CHARS = 200
+_OBEYED = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""What a terminal or a reader's eye would take for a command: escape sequences, line ends, changes of direction; and
+bytes of a file's name that are no text."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +24,7 @@ class Problem:
     remedy: str
 
     def __str__(self) -> str:
-        return f"`{self.name}` {self.rule}; got {self.value}. {self.remedy}"
+        return visible(f"`{self.name}` {self.rule}; got {self.value}. {self.remedy}")
 
 
 class BadInput(Exception):
@@ -41,10 +47,27 @@ def bad_input(name: str, rule: str, value: object, remedy: str) -> BadInput:
     return BadInput(Problem(name, rule, show(value), remedy))
 
 
+def file_trouble(error: OSError) -> BadInput:
+    """What the operating system says of a file, as a `BadInput`."""
+    return bad_input(
+        str(error.filename or "file"),
+        "must be readable or writable",
+        ShownAsIs(error.strerror or str(error)),
+        "Check the path, its permissions and the free space.",
+    )
+
+
 def show(value: object) -> str:
     """`value` as text of bounded length, for a message."""
     text = value if isinstance(value, ShownAsIs) else repr(value)
     return text if len(text) <= MAX_VALUE_CHARS else text[: MAX_VALUE_CHARS - 3] + "..."
+
+
+def visible(text: str, lines: bool = False) -> str:
+    """`text` with signs that would be obeyed, not shown, spelled out, as in `\\x1b`; `lines`: it may have several."""
+    if lines:
+        return "\n".join(visible(line) for line in text.split("\n"))
+    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 class ShownAsIs(str):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from dmafl.cli.app import main
+from dmafl.simulation.stopping import STOPPING
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,15 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     def run(*arguments: object) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["dmafl", *map(str, arguments)])
         capsys.readouterr()
-        before = signal.getsignal(signal.SIGINT)
+        before = {number: signal.getsignal(number) for number in STOPPING}
         try:
             main()
             code = 0
         except SystemExit as stop:
             code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
         finally:
-            signal.signal(signal.SIGINT, before)  # the command is meant to be the last thing a process does
+            for number, handler in before.items():  # the command is meant to be the last thing a process does
+                signal.signal(number, handler)
         captured = capsys.readouterr()
         return Outcome(code, captured.out, captured.err)
 

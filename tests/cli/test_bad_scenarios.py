@@ -164,10 +164,10 @@ def test_unreadable_reported_by_the_system(command, tmp_path: Path, monkeypatch:
     path = tmp_path / "scenario.toml"
     path.write_text("")
 
-    def refuse(self: Path) -> bytes:
-        raise PermissionError(13, "Permission denied", str(self))
+    def refuse(path: Path, flags: int) -> int:
+        raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr("dmafl.files.reading.os.open", refuse)
     assert_refused(command("check", path), "scenario.toml")
 
 

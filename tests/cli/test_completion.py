@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
 import pytest
@@ -14,10 +13,11 @@ from dmafl.planning.solve import SOLVERS
 from dmafl.runs.trackers import TRACKERS
 from dmafl.scenario.presets import NAMES
 from dmafl.schemes.registry import BASELINES, PLANNED, PLANNING
+from patience import carried_out
 
 
 def complete(words: str) -> list[str]:
-    done = subprocess.run(
+    done = carried_out(
         [sys.executable, "-c", "import sys; sys.argv[0] = 'dmafl'; from dmafl.cli.app import main; main()"],
         env=os.environ
         | {

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from dmafl.measuring.measured import Cost
 from dmafl.reports.measure_view import MeasureView
 from dmafl.reports.measured_table import calibration_lines
 from measuring.tiny import measured, tiny, without
-from patience import PATIENCE_S
+from patience import PATIENCE_S, carried_out, ended, wait_until
 
 SMALL = """preset = "demo"
 [theory]
@@ -89,14 +88,12 @@ def test_a_signal_keeps_what_is_done_and_exits_with_130(small: Path, tmp_path: P
     going = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     probes = tmp_path / "cache" / "measured" / "probes"
     try:
-        until = time.monotonic() + PATIENCE_S
-        while len(list(probes.glob("*/*.json"))) < 3 and time.monotonic() < until:
-            time.sleep(0.02)
+        wait_until(lambda: len(list(probes.glob("*/*.json"))) >= 3, "three probes")
         going.send_signal(number)
-        _, text = going.communicate(timeout=PATIENCE_S)
+        _, text = ended(going)
     finally:
         going.kill()
-        going.wait()
+        going.wait(PATIENCE_S)
     assert going.returncode == 130
     assert "of 3000 probes are done, what is done is kept: the same command goes on." in text
     assert "Traceback" not in text
@@ -141,5 +138,5 @@ def test_lines_tell_of_lost_probes_and_bad_rankings(tmp_path: Path) -> None:
 def test_help_is_quick() -> None:
     """The command line must not load torch to say what it can do."""
     code = "import sys; import dmafl.cli.app; print('torch' in sys.modules or 'numpy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ)
+    done = carried_out([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ)
     assert done.stdout.strip() == "False"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -68,4 +70,31 @@ def test_a_bad_option_is_refused_before_anything_is_measured(
     assert told.code == 2
     assert rule in told.err
     assert not (tmp_path / "cache").exists()
+    assert not (tmp_path / "plan.json").exists()
+
+
+def ticking(monkeypatch: pytest.MonkeyPatch, tick_s: float) -> None:
+    """The planner's clock goes on by this whenever it is looked at."""
+    ticks = count()
+    clock = SimpleNamespace(monotonic=lambda: tick_s * next(ticks))
+    monkeypatch.setattr("dmafl.planning.effort.time", clock)
+
+
+def test_a_plan_that_was_cut_off_says_so(
+    command, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticking(monkeypatch, 0.1)
+    told = command("plan", small, *SHARP, "--time-limit", "30", "-o", "plan.json")
+    assert told.code == 0, told.err
+    assert "Status: cut off after 30 s" in told.out
+    assert dmafl.read_plan(tmp_path / "plan.json").plan.status.startswith("cut off after 30 s")
+
+
+def test_no_time_for_any_plan_is_exit_code_2(
+    command, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticking(monkeypatch, 1.0)
+    told = command("plan", small, *SHARP, "--time-limit", "0.5", "-o", "plan.json")
+    assert told.code == 2
+    assert "none after 0.5 s. Raise --time-limit, or leave it out" in told.err
     assert not (tmp_path / "plan.json").exists()

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from dmafl.data import find
 from dmafl.data.lookup import embedded
+from patience import carried_out
 
 FOLDER = Path(str(files("dmafl.data") / "embedded"))
 COMPLETE = Path(os.environ.get("DMAFL_DATA_DIR") or "no-such-folder")
@@ -73,7 +73,7 @@ def test_is_a_subset_of_the_real_data(name):
 
 @complete_needed
 def test_the_script_makes_the_same_arrays(tmp_path):
-    subprocess.run(
+    carried_out(
         [sys.executable, str(TOOL), "--data-dir", str(COMPLETE), "--out", str(tmp_path)],
         check=True,
         capture_output=True,

@@ -20,6 +20,7 @@ from dmafl.data import fetch, find, npz
 from dmafl.data.dataset import ARRAYS
 from dmafl.data.sources import SOURCES, Remote, Source
 from dmafl.errors import BadInput
+from patience import joined
 
 NAMES = ("train-images.gz", "train-labels.gz", "t10k-images.gz", "t10k-labels.gz")
 
@@ -64,7 +65,7 @@ class Server:
         self.done.set()
         self._http.shutdown()
         self._http.server_close()
-        self._thread.join()
+        joined(self._thread)
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ def test_reads_column_order(small):
 
 def test_headers_tell_type_and_shape(small):
     headers = npz.headers(io.BytesIO(packed(small(train=20))), "mine.npz")
-    assert headers["x_train"] == (np.uint8, (20, 28, 28))
+    assert (headers["x_train"].dtype, headers["x_train"].shape) == (np.uint8, (20, 28, 28))
 
 
 def test_what_we_write_is_read_by_numpy_and_has_the_same_bytes_each_time(small, tmp_path):
@@ -101,7 +101,7 @@ def test_bytes_that_are_not_arrays():
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in ("x_train", "y_train", "x_test", "y_test"):
             archive.writestr(f"{name}.npy", b"hello")
-    assert "readable .npz" in refusal(buffer.getvalue())
+    assert "whole .npz" in refusal(buffer.getvalue())
 
 
 @pytest.mark.parametrize("count", [10**15, 2])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmafl.data.partition import SCHEMES, largest_remainder, partition
+from dmafl.data.partition import SCHEMES, largest_remainder, partition, shared_samples
 from dmafl.errors import BadInput
 
 BALANCED = np.repeat(np.arange(10), 100)
@@ -59,6 +59,7 @@ def test_promises_hold_for_every_scheme(case):
     if scheme == "k_labels":
         assert max(held_labels) <= options["labels_per_device"]
     assert result.shared == indices.size - len(np.unique(indices))
+    assert result.shared == shared_samples(labels, devices, samples, scheme, **options)
     # Sharing only when a class (for iid: everything) runs out.
     pools = (
         [np.arange(len(labels))]
@@ -177,6 +178,7 @@ def test_classes_need_not_be_consecutive():
     [
         ({"devices": 0}, "devices"),
         ({"samples": 0}, "samples"),
+        ({"samples": 10**8}, "at most 66,666,666 where there are 3 devices"),
         ({"seed": -1}, "seed"),
         ({"scheme": "dirichlett"}, "Did you mean dirichlet"),
         ({"scheme": "xyz"}, "k_labels"),

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from patience import PATIENCE_S
+from patience import carried_out
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = (*sorted(DOCS.glob("*.md")), ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md")
+TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+PAGES = (*sorted(DOCS.glob("*.md")), *(ROOT / name for name in TOP))
 
 _FENCE = re.compile(r"(?:<!-- (run|output) -->\n)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -81,14 +82,13 @@ def _shell(text: str, folder: Path) -> str:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("DMAFL_")}
     environment |= {"DMAFL_CACHE_DIR": str(folder / "no-cache"), "PYTHONWARNINGS": "error"}
     command = f'dmafl() {{ "{sys.executable}" -m dmafl "$@"; }}\nset -e\n{text}'
-    done = subprocess.run(
+    done = carried_out(
         ["bash", "-c", command],
         cwd=folder,
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, f"{text}\nexited with {done.returncode}:\n{done.stdout}"

@@ -8,12 +8,6 @@ from typer.testing import CliRunner
 from dmafl.cli.app import app
 from docs.docpages import PAGES, ROOT, Block, blocks, run_page
 
-ACCURACY_TOLERANCE = 0.02
-"""CPUs round differently, so that a few of 1,500 test samples may fall on the other side."""
-PLANNED_TOLERANCE = 0.05
-"""How far a plan gets within its time depends on the machine: README's had 0.73 to 0.77 with 2 to 16 s."""
-_ACCURACY = re.compile(r"accuracy (0\.\d+)")
-
 RUNNABLE = [page for page in PAGES if any(block.run for block in blocks(page))]
 
 
@@ -32,19 +26,11 @@ def test_marked_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypa
 
 
 def _check_output(name: str, block: Block, printed: str) -> None:
-    """Python prints what is shown, accuracies but for rounding; a command's output may leave lines out with `...`."""
+    """Python prints exactly what is shown (docs/determinism.md); a command's output may leave lines out with `...`."""
     claimed = [line.rstrip() for line in block.output.splitlines()]
     actual = [line.rstrip() for line in printed.splitlines()]
     if block.language == "python":
-        assert [_ACCURACY.sub("accuracy", line) for line in actual] == [
-            _ACCURACY.sub("accuracy", line) for line in claimed
-        ], f"{name}: paste the new output"
-        for said, found in zip(claimed, actual, strict=True):
-            most = PLANNED_TOLERANCE if "scheduled" in said else ACCURACY_TOLERANCE
-            for one, other in zip(_ACCURACY.findall(said), _ACCURACY.findall(found), strict=True):
-                assert float(one) == pytest.approx(float(other), abs=most + 1e-9), (
-                    f"{name}: paste the new output"
-                )
+        assert actual == claimed, f"{name}: paste the new output"
         return
     for line in claimed:
         assert line in (*actual, "...", ""), (

@@ -30,7 +30,7 @@ def test_streams_are_those_of_the_scenario():
 
 
 def test_checks_are_those_of_verify():
-    assert first_codes("| Check |") == [name for name, *_ in RULES]
+    assert first_codes("| Check |") == [rule.name for rule in RULES]
 
 
 def test_events_and_methods_are_those_of_the_server():

@@ -1,4 +1,7 @@
-"""Examples run as they are and print what is recorded; the notebook's cells run in order as plain Python."""
+"""Examples run as they are and print exactly what is recorded; the notebook's cells run in order as plain Python.
+
+On another kind of CPU a last digit may differ: docs/determinism.md.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,6 @@ EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py") if path
 EXPECTED = Path(__file__).parent / "expected"
 MOST_LINES = 56
 
-ACCURACY_TOLERANCE = 0.03
-"""CPUs round differently, so that some of 1,500 test samples may fall on the other side."""
-SEARCHED_TOLERANCE = 0.25
-"""Relative. A plan's search is cut short by its time limit, sooner on a busy machine."""
-SEARCHED = ("plan_only",)
 NUMBER = re.compile(r"\d+\.\d+|\d+")
 
 
@@ -31,19 +29,6 @@ def embedded_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("DMAFL_DATA_DIR", raising=False)
     monkeypatch.setenv("DMAFL_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-
-
-def same(printed: str, expected: str, searched: bool = False) -> None:
-    """Words are the same, numbers are the same, accuracies and what was searched for within their tolerance."""
-    assert NUMBER.sub("#", printed) == NUMBER.sub("#", expected)
-    for found, wanted in zip(NUMBER.finditer(printed), NUMBER.finditer(expected), strict=True):
-        before = printed[: found.start()]
-        if before.endswith("accuracy "):
-            assert float(found[0]) == pytest.approx(float(wanted[0]), abs=ACCURACY_TOLERANCE), printed
-        elif searched and not before.endswith("weight "):
-            assert float(found[0]) == pytest.approx(float(wanted[0]), rel=SEARCHED_TOLERANCE), printed
-        else:
-            assert found[0] == wanted[0], printed
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -56,7 +41,7 @@ def test_example_prints_what_is_recorded(
     monkeypatch.setattr(sys, "argv", [str(path)])
     runpy.run_path(str(path), run_name="__main__")
     printed = capsys.readouterr().out
-    same(printed, (EXPECTED / f"{name}.txt").read_text(), searched=name in SEARCHED)
+    assert printed == (EXPECTED / f"{name}.txt").read_text()
     if name == "plan_only":  # what it is there to show: better models cost more
         rows = [[float(one) for one in NUMBER.findall(line)] for line in printed.splitlines()]
         weight, loss, energy = np.asarray([row[:3] for row in rows]).T
@@ -74,7 +59,7 @@ def test_own_data_from_hugging_face(
         monkeypatch.setitem(sys.modules, "datasets", type(sys)("datasets"))
         sys.modules["datasets"].Dataset = made  # type: ignore[attr-defined]
     runpy.run_path(str(ROOT / "examples" / "own_data.py"), run_name="__main__")
-    same(capsys.readouterr().out, (EXPECTED / "own_data.txt").read_text())
+    assert capsys.readouterr().out == (EXPECTED / "own_data.txt").read_text()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -97,4 +82,4 @@ def test_notebook_prints_what_it_shows() -> None:
     for cell, printed in tool["cells"](notebook):
         shown = "".join(text for output in cell["outputs"] for text in output["text"])
         assert shown, f"{cell['id']} shows nothing: run tools/run_notebook.py"
-        same(printed, shown)
+        assert printed == shown, f"{cell['id']}: run tools/run_notebook.py"

@@ -1,4 +1,3 @@
-import subprocess
 import sys
 
 import pytest
@@ -6,6 +5,7 @@ import pytest
 from dmafl.errors import BadInput
 from dmafl.learning.architectures import architecture, check_fit
 from dmafl.learning.models import build
+from patience import carried_out
 
 PARAMETERS = {"softmax": [7_850], "cnn": [2_432, 51_264, 409_856, 2_570]}
 """Table I of the paper, layer by layer."""
@@ -47,7 +47,7 @@ def test_an_unknown_name_gets_the_nearest_one():
 def test_what_plans_need_does_not_load_torch():
     modules = "architectures, aggregation, inputs, sampling, linear, saving"
     script = f"import sys\nfrom dmafl.learning import {modules}\nsys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+    assert carried_out([sys.executable, "-c", script], check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from dmafl.learning.local_sgd import train
 from dmafl.learning.models import build
 from dmafl.learning.parameters import FlatModel
 from dmafl.randomness import generator
+from patience import carried_out
 
 ROUNDINGS = 2e-5
 """Relative; sums of up to 100 float32 products, taken in another order, over up to 12 steps."""
@@ -241,7 +241,7 @@ for name, shape in (("softmax", (28, 28)), ("cnn", (32, 32, 3))):
 
 def test_same_keys_same_bits_in_every_process():
     outputs = {
-        subprocess.run(
+        carried_out(
             [sys.executable, "-c", SCRIPT],
             env=os.environ | {"PYTHONHASHSEED": threads, "OPENBLAS_NUM_THREADS": threads},
             capture_output=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 import dmafl
 from cli.conftest import command  # noqa: F401
 from pages.made_up import SEVEN, write_run
+from patience import BROWSER_S, wait_until
 from runs.conftest import finished  # noqa: F401
 
 ARGUMENTS = (
@@ -31,6 +31,13 @@ PHONE = {"width": 390, "height": 844}
 SERIOUS = ("serious", "critical")
 HOSTILE = '<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>\'&amp;{{x}}'
 """A name that is code wherever it is not escaped."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A limit for every test that drives a browser, which says in which line it waited."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.timeout(BROWSER_S))
 
 
 @pytest.fixture(scope="session")
@@ -117,10 +124,7 @@ class Visit:
 
     def wait(self, expression: str) -> None:
         """Until `expression` is true in the page. Playwright's own way needs `eval`, which the page forbids."""
-        until = time.monotonic() + PATIENCE_MS / 1000
-        while not self.page.evaluate(expression):
-            assert time.monotonic() < until, expression
-            self.page.wait_for_timeout(50)
+        wait_until(lambda: self.page.evaluate(expression), f"{expression} in the page", PATIENCE_MS / 1000)
 
 
 def written(run: Path, folder: Path) -> str:

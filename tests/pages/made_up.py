@@ -11,6 +11,7 @@ import pyarrow as pa
 
 import dmafl
 from dmafl.runs.folder import RunFolder
+from dmafl.runs.manifest import OWN, SCHEMA
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
 from dmafl.simulation.records import METRICS, PERIODS
@@ -43,7 +44,7 @@ def write_run(
     units = {
         f"{scheme}-s{seed}": {
             "status": "finished" if status == "finished" else "waiting",
-            "tasks": {task: {"aggregations": 100, "of": 100} for task in tasks},
+            "tasks": {task: {"aggregations": 100, "of": 100, "diverged": 0} for task in tasks},
             "lost": [],
             "rounds": False,
         }
@@ -51,7 +52,7 @@ def write_run(
         for seed in seeds
     }
     manifest = {
-        "schema": 1,
+        "schema": SCHEMA,
         "status": status,
         "scenario": made.plain(),
         "worlds": {str(seed): world.plain() for seed, world in worlds.items()},
@@ -59,11 +60,18 @@ def write_run(
         "seeds": list(seeds),
         "versions": {"dmafl": dmafl.__version__},
         "data": {
-            task: {"dataset": "mnist", "source": "made up", "sha256": "0" * 64, "stand_in": False}
+            task: {
+                "dataset": "mnist",
+                "source": "made up",
+                "sha256": "0" * 64,
+                "stand_in": False,
+                "test_samples": 1000,
+            }
             for task in tasks
         },
         "plan_sha256": None,
         "measured": {},
+        "own": {name: [] for name in OWN},
         "units": units,
     }
     run = RunFolder(folder)

@@ -18,7 +18,7 @@ import dmafl
 from dmafl.pages import live as module
 from dmafl.pages.live import LivePage
 from pages.made_up import write_run
-from patience import PATIENCE_S
+from patience import PATIENCE_S, joined
 from runs.conftest import write_files
 
 
@@ -125,7 +125,7 @@ def test_the_end_waits_for_open_pages_and_for_nobody_else(one_seed, monkeypatch)
         began = time.monotonic()
         page.finish()
         assert time.monotonic() - began < 30, "until the page has had the last news"
-        late.join()
+        joined(late)
         assert told[0][1]["ended"]
 
 
@@ -138,7 +138,7 @@ def test_a_served_run_gives_what_any_run_gives(command, tmp_path, monkeypatch):
         original(page)
 
         def follow() -> None:
-            while page._thread.is_alive() and not asked.count(-1):
+            while not asked.count(-1):
                 try:
                     status, found = news(page)
                 except OSError:

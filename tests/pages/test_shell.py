@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dmafl.pages
-from dmafl.pages.html import Html
+from dmafl.pages.html import Html, element
 from dmafl.pages.rounding import short, shorts
 from dmafl.pages.shell import Content, Section, script_json
 
@@ -36,6 +36,13 @@ def test_a_page_needs_nothing_else():
     assert "url(" not in outside
     assert "<title>A &amp; B</title>" in page
     assert '<a href="#one">One &lt;1&gt;</a>' in page
+
+
+def test_the_name_of_a_file_that_is_no_text_is_shown():
+    page = Content("q\udcff", element("p", "\udcfe"), (), {"name": "\udcfd"}).page()
+    page.encode()
+    assert "<h1>q\\udcff</h1>" in page
+    assert '"name":"\\udcfd"' in page
 
 
 def test_the_policy_allows_the_scripts_of_the_page_and_no_others():

@@ -9,7 +9,7 @@ from dmafl.errors import BadInput
 from dmafl.planning.auto import auto
 from dmafl.planning.choice import jobs_from, times_of
 from dmafl.planning.descent import middling
-from dmafl.planning.found import Budget
+from dmafl.planning.effort import Effort
 from dmafl.planning.lower_bound import lower_bound
 from dmafl.planning.problem import make_problem
 from dmafl.planning.quality import CONCENTRATION, Calibrated
@@ -27,7 +27,7 @@ KINDS = [("calibrated", "gram"), ("sharp", "diagonal")]
 def test_auto_is_as_good_as_all_schedules(quality: str, dissimilarity: str) -> None:
     problem = synthetic_problem(2, 1, 3, 7, quality=quality, dissimilarity=dissimilarity)
     best = solve(problem, solver="exhaustive")
-    found = solve(problem, time_limit_s=5)
+    found = solve(problem, effort=Effort(5))
     assert best.executable and found.executable
     assert best.objective is not None and found.objective is not None
     assert found.objective <= best.objective * 1.005
@@ -40,7 +40,7 @@ def test_auto_is_as_good_as_all_schedules(quality: str, dissimilarity: str) -> N
 )
 def test_plans_are_executable_whole_and_above_the_bound(quality: str, dissimilarity: str) -> None:
     problem = synthetic_problem(5, 2, 8, 3, quality=quality, dissimilarity=dissimilarity)
-    plan = solve(problem, time_limit_s=4)
+    plan = solve(problem, effort=Effort(4))
     assert plan.executable
     assert (plan.schedule.steps == np.round(plan.schedule.steps)).all()
     assert (plan.schedule.batch == np.round(plan.schedule.batch)).all()
@@ -54,7 +54,7 @@ def test_plans_are_executable_whole_and_above_the_bound(quality: str, dissimilar
 def test_the_same_seed_gives_the_same_plan() -> None:
     """Without a time limit that cuts it short."""
     problem = synthetic_problem(3, 1, 5, 2)
-    first, second = (auto(problem, Budget(60.0), seed=1) for _ in range(2))
+    first, second = (auto(problem, Effort(60.0), seed=1) for _ in range(2))
     for a, b in zip(first.choices, second.choices, strict=True):
         for name in ("device", "version", "steps", "batch", "frequency_Hz"):
             np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
@@ -63,11 +63,11 @@ def test_the_same_seed_gives_the_same_plan() -> None:
 def test_a_revised_plan_keeps_what_has_happened_and_is_no_worse() -> None:
     world = synthetic_world(5, 2, 10, 4)
     knowledge = synthetic_knowledge(world, 4)
-    plan = solve(make_problem(world, knowledge), time_limit_s=4)
+    plan = solve(make_problem(world, knowledge), effort=Effort(4))
     now_s = float(np.median(plan.timeline.end_s))
     state = state_of(plan.schedule, world, now_s)
     assert 0 < len(state.jobs) < len(plan.schedule)
-    revised = replan(plan, state, knowledge, time_limit_s=4)
+    revised = replan(plan, state, knowledge, effort=4)
     assert revised.executable
     assert plan.objective is not None and revised.objective is not None
     assert revised.objective <= plan.objective * (1 + 1e-9)
@@ -96,7 +96,7 @@ def test_a_prediction_that_does_not_weigh_balance_is_not_left_with_a_stale_order
     problem = replace(problem, tasks=(replace(task, quality=quality),))
     in_turn = solve_resources(problem, [middling(task, np.arange(40) % 8, np.arange(40))])
     # With the cheap order alone to begin with, it ended 1.2% worse than devices in turn.
-    assert auto(problem, Budget(5.0)).objective <= in_turn.objective
+    assert auto(problem, Effort(8.0)).objective <= in_turn.objective
 
 
 def test_few_devices_cost_something() -> None:
@@ -116,7 +116,7 @@ def test_few_devices_cost_something() -> None:
 def test_a_participation_floor_is_kept() -> None:
     world = synthetic_world(4, 1, 16, 1)
     knowledge = synthetic_knowledge(world, 1)
-    plan = solve(make_problem(world, knowledge, participation=1.0), time_limit_s=4)
+    plan = solve(make_problem(world, knowledge, participation=1.0), effort=Effort(4))
     assert np.bincount(plan.schedule.device, minlength=4).min() >= 4
 
 
@@ -139,7 +139,7 @@ def test_what_cannot_be_is_named_with_what_would_help(
 
         world = World.resolve(world.scenario.model_copy(update={"fleet": fleet}))
     with pytest.raises(Infeasible) as caught:
-        solve(make_problem(world, synthetic_knowledge(world, 0)), time_limit_s=2)
+        solve(make_problem(world, synthetic_knowledge(world, 0)), effort=Effort(2))
     assert caught.value.problems[0].name == name
     assert remedy in caught.value.problems[0].remedy
 
@@ -147,10 +147,10 @@ def test_what_cannot_be_is_named_with_what_would_help(
 def test_the_remedy_for_a_window_is_enough() -> None:
     world = synthetic_world(3, 1, 6, 0, window_s=0.05)
     with pytest.raises(Infeasible) as caught:
-        solve(make_problem(world, synthetic_knowledge(world, 0)), time_limit_s=2)
+        solve(make_problem(world, synthetic_knowledge(world, 0)), effort=Effort(2))
     needed = float(caught.value.problems[0].remedy.split("Raise window_s to ")[1].split(" s")[0])
     wider = synthetic_world(3, 1, 6, 0, window_s=needed)
-    assert solve(make_problem(wider, synthetic_knowledge(wider, 0)), time_limit_s=2).executable
+    assert solve(make_problem(wider, synthetic_knowledge(wider, 0)), effort=Effort(2)).executable
 
 
 def test_unknown_solvers_and_qualities_are_refused() -> None:

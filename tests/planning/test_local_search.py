@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dmafl.planning.found import Budget, found_of
+from dmafl.planning.effort import Effort
+from dmafl.planning.found import found_of
 from dmafl.planning.local_search import LimitPrices, search
 from dmafl.planning.moves import Moves, allowed, overlaid
 from dmafl.planning.repair import fastest
@@ -18,19 +19,19 @@ def test_search_improves_a_poor_plan_within_its_limits(quality: str, dissimilari
     problem = synthetic_problem(5, 2, 8, 3, quality=quality, dissimilarity=dissimilarity)
     poor = [fastest(problem, task) for task in problem.tasks]
     before = found_of(problem, poor)
-    after = found_of(problem, search(problem, poor, Budget(PATIENT), 0))
+    after = found_of(problem, search(problem, poor, Effort(PATIENT), 0))
     assert before.violation == after.violation == 0
     assert after.objective < 0.9 * before.objective
-    again = found_of(problem, search(problem, poor, Budget(PATIENT), 0))
+    again = found_of(problem, search(problem, poor, Effort(PATIENT), 0))
     assert again.objective == after.objective
-    best = solve(problem, time_limit_s=PATIENT)
+    best = solve(problem, effort=Effort(PATIENT))
     assert best.objective is not None and after.objective < 1.2 * best.objective
 
 
 def test_search_for_work_leaves_the_schedule() -> None:
     problem = synthetic_problem(5, 2, 8, 3)
     poor = [fastest(problem, task) for task in problem.tasks]
-    found = search(problem, poor, Budget(PATIENT), 0, schedule_too=False)
+    found = search(problem, poor, Effort(PATIENT), 0, schedule_too=False)
     for before, after in zip(poor, found, strict=True):
         np.testing.assert_array_equal(after.device, before.device)
         np.testing.assert_array_equal(after.version, before.version)
@@ -41,7 +42,7 @@ def test_a_window_with_a_price_may_be_missed_a_little() -> None:
     problem = synthetic_problem(5, 1, 10, 3, window_s=1.4)
     poor = [fastest(problem, task) for task in problem.tasks]
     cheap = LimitPrices(np.full(1, 1e-9), np.zeros(5))
-    violation = found_of(problem, search(problem, poor, Budget(PATIENT), 0, prices=cheap)).violation
+    violation = found_of(problem, search(problem, poor, Effort(PATIENT), 0, prices=cheap)).violation
     assert 0 < violation <= 0.05 * (1 + 1e-9)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dmafl.planning.effort import Effort
 from dmafl.planning.online import Online
 from dmafl.planning.problem import Knowledge, make_problem
 from dmafl.planning.revise import State, replan
@@ -20,7 +21,7 @@ from dmafl.simulation.dry_run import _Notes, _Untrained
 from dmafl.theory.features import LabelMix
 
 SLOTS, EVERY = 16, 3
-TIME_S = 60.0
+PATIENT = 60.0
 """Far more than these problems take: no plan is cut short, so that all are the same every time."""
 COLUMNS = ("device", "version", "steps", "batch", "frequency_Hz", "start_s")
 
@@ -35,7 +36,7 @@ class Reviser:
     def __call__(self, task: int, jobs: Schedule, kept: int, now: float) -> Schedule:
         state = State(now, jobs.take(jobs.slot < kept))
         before = replace(self.plan, schedule=jobs)
-        revised = replan(before, state, self.knowledge, time_limit_s=TIME_S).schedule
+        revised = replan(before, state, self.knowledge, effort=PATIENT).schedule
         self.calls.append((kept, now, jobs, revised))
         return revised
 
@@ -65,7 +66,7 @@ def known() -> tuple[Plan, dict[str, Knowledge]]:
     """A plan, and labels that are others by the time of its first revision."""
     world = synthetic_world(5, 1, SLOTS, 6)
     knowledge = synthetic_knowledge(world, 6)
-    plan = solve(make_problem(world, knowledge), time_limit_s=TIME_S)
+    plan = solve(make_problem(world, knowledge), effort=Effort(PATIENT))
     labels = knowledge["task_0"].labels
     assert labels is not None
     others = LabelMix(np.roll(labels.held, 1, axis=0), labels.asked)

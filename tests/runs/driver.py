@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-STOPPING = (signal.SIGINT, signal.SIGTERM)
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def warm_up() -> Any:

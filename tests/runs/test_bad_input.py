@@ -17,6 +17,7 @@ import dmafl
 from dmafl.errors import BadInput
 from dmafl.world.world import World
 from runs.conftest import Files, write_files
+from runs.tampering import write_manifest
 from simulation.small import CLASSES, FEATURES, dataset, five_outputs, scenario, softmax
 
 
@@ -161,17 +162,16 @@ class _Nothing:
         pass
 
 
-def test_an_own_scheme_that_orders_nothing_ends(tmp_path: Path) -> None:
-    done = run(
-        tmp_path / "run",
-        schemes=["still"],
-        own_schemes={"still": lambda world: [_Nothing() for _ in world.task_names]},
-    )
-    assert done.manifest["units"]["still-s0"]["tasks"]["one"] == {
-        "aggregations": 0,
-        "of": 8,
-        "diverged": 0,
-    }
+def test_an_own_scheme_that_orders_nothing_ends_and_says_so(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="got 0 of 8 of task one"):
+        run(
+            tmp_path / "run",
+            schemes=["still"],
+            own_schemes={"still": lambda world: [_Nothing() for _ in world.task_names]},
+        )
+    unit = dmafl.Run(tmp_path / "run").manifest["units"]["still-s0"]
+    assert unit["tasks"]["one"] == {"aggregations": 0, "of": 8, "diverged": 0}
+    assert unit["status"].startswith("failed: ")
 
 
 # -- the disk -----------------------------------------------------------------------------------------
@@ -179,25 +179,23 @@ def test_an_own_scheme_that_orders_nothing_ends(tmp_path: Path) -> None:
 
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: Files, command) -> None:
     """Rows are half written when the disk is full: a message, exit code 2, and what was saved before is there."""
-    write, calls = pq.write_table, []
+    write, calls = Path.write_bytes, []
 
-    def full(table: Any, where: Path, **more: Any) -> None:
-        calls.append(where)
+    def full(self: Path, content: bytes) -> int:
+        if ".parquet." in self.name:
+            calls.append(self)
         if len(calls) > 9:
-            Path(where).write_bytes(b"PAR1 half")
-            # As pyarrow says it.
-            raise OSError(
-                errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device"
-            )
-        write(table, where, **more)
+            write(self, content[:9])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(self, content)
 
     arguments = (
         *("run", files.scenario, "--data-dir", files.data, "--scheme", "fedasync", "--workers", 1),
         *("--checkpoint-s", 0, "-o", tmp_path / "run"),
     )
-    monkeypatch.setattr(pq, "write_table", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     outcome = command(*arguments)
-    monkeypatch.setattr(pq, "write_table", write)
+    monkeypatch.undo()
     assert outcome.code == 2
     assert "No space left on device" in outcome.err
     assert "Traceback" not in outcome.err
@@ -282,7 +280,7 @@ def test_another_plan(tmp_path: Path) -> None:
     one, other = (dmafl.Plan(world, dmafl.round_robin(world, in_flight=n)) for n in (1, 2))
     done = run(tmp_path / "run", plan=one, schemes=["scheduled"])
     manifest = json.loads((done.path / "manifest.json").read_text())
-    (done.path / "manifest.json").write_text(json.dumps(manifest | {"status": "running"}))
+    write_manifest(done.path, manifest | {"status": "running"})
     with pytest.raises(BadInput, match="plan_sha256"):
         run(tmp_path / "run", plan=other, schemes=["scheduled"], resume=True)
     kept = dmafl.read_plan(done.path / "plans" / "scheduled.json").plan
@@ -413,9 +411,10 @@ def test_verify_refuses_a_damaged_table(
     file = path / f"{table}.parquet"
     file.write_bytes(TABLES[case](file.read_bytes()))
     outcome = command("verify", path)
-    assert outcome.code == 2, outcome
-    assert outcome.err.startswith("error: `")
-    assert f"{table}.parquet" in outcome.err
+    assert outcome.code == 1, outcome
+    for rule in ("files", "tables"):
+        assert f"{rule}: " in outcome.out
+    assert f"{table}.parquet" in outcome.out
 
 
 def test_verify_refuses_a_table_of_something_else(finished: dmafl.Run, command, tmp_path: Path) -> None:
@@ -427,8 +426,9 @@ def test_verify_refuses_a_table_of_something_else(finished: dmafl.Run, command, 
         path = copied(finished, tmp_path / str(number))
         pq.write_table(table, path / "periods.parquet")
         outcome = command("verify", path)
-        assert outcome.code == 2, (number, outcome)
-        assert "periods" in outcome.err
+        assert outcome.code == 1, (number, outcome)
+        assert "tables: " in outcome.out
+        assert "periods.parquet" in outcome.out
 
 
 def test_verify_refuses_a_folder_without_a_run(command, tmp_path: Path) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import dmafl
 from dmafl.errors import BadInput
+from dmafl.files import read_checked, write_checked
 from dmafl.learning import saving
 from dmafl.runs.folder import RunFolder
 from dmafl.scenario.model import constant
@@ -232,13 +235,16 @@ def test_running_estimates_are_kept(finished: dmafl.Run, tmp_path: Path) -> None
     [
         lambda folder: (folder / "state.json").write_text("{"),
         lambda folder: (folder / "state.json").write_text("{}"),
+        lambda folder: write_checked(
+            folder / "state.json", read_checked(folder / "state.json", "checkpoint") | {"schema": 2}
+        ),
         lambda folder: (folder / "state.json").write_text(
-            (folder / "state.json").read_text().replace('"schema": 2', '"schema": 1', 1)
+            (folder / "state.json").read_text().replace('"now":', '"now":9', 1)
         ),
         lambda folder: next(folder.glob("arrays-*.npz")).write_bytes(b"PK no"),
         lambda folder: next(folder.glob("arrays-*.npz")).unlink(),
     ],
-    ids=["half a state", "no state", "of another version", "no arrays", "arrays gone"],
+    ids=["half a state", "no state", "of another version", "another time", "no arrays", "arrays gone"],
 )
 def test_a_damaged_checkpoint_is_refused_with_a_remedy(tmp_path: Path, damage) -> None:
     stop_early(tmp_path / "run", 6)
@@ -247,8 +253,58 @@ def test_a_damaged_checkpoint_is_refused_with_a_remedy(tmp_path: Path, damage) -
         run(tmp_path / "run", resume=True)
 
 
+@pytest.mark.parametrize("name", ["metrics", "periods"])
+def test_a_part_that_changed_is_refused_and_other_units_go_on(tmp_path: Path, name: str) -> None:
+    """A number in it was changed, so that it is still a whole table."""
+    stop_early(tmp_path / "run", 8)
+    part = sorted((tmp_path / "run" / "parts" / "fedasync-s0").glob(f"{name}-*.parquet"))[0]
+    table = pq.read_table(part)
+    place = table.column_names.index("uplink_J")
+    pq.write_table(table.set_column(place, "uplink_J", pa.array([7.0] * table.num_rows)), part)
+    with pytest.raises(BadInput, match=f"{part.name}.*SHA-256.*Remove the folder"):
+        run(tmp_path / "run", resume=True)
+    units = dmafl.Run(tmp_path / "run").manifest["units"]
+    assert units["fedasync-s0"]["status"].startswith("failed")
+    assert units["fedbuff-s0"]["status"] == "finished"
+
+
+def test_a_changed_part_of_a_finished_unit_and_its_remedy(tmp_path: Path) -> None:
+    whole = run(tmp_path / "whole")
+    stop_early(tmp_path / "run", 40)
+    assert dmafl.Run(tmp_path / "run").manifest["units"]["fedasync-s0"]["status"] == "finished"
+    part = sorted((tmp_path / "run" / "parts" / "fedasync-s0").glob("periods-*.parquet"))[0]
+    part.write_bytes(part.read_bytes()[:-1])
+    for _ in range(2):
+        with pytest.raises(BadInput, match=f"{part.name}.*Remove the folder .*checkpoint/fedasync-s0"):
+            run(tmp_path / "run", resume=True)
+    shutil.rmtree(tmp_path / "run" / "checkpoint" / "fedasync-s0")
+    again = run(tmp_path / "run", resume=True)
+    for name in ("metrics.parquet", "periods.parquet", "running.json"):
+        assert (again.path / name).read_bytes() == (whole.path / name).read_bytes()
+
+
+def test_arrays_that_changed_are_refused(tmp_path: Path) -> None:
+    stop_early(tmp_path / "run", 6)
+    path = next((tmp_path / "run" / "checkpoint" / "fedasync-s0").glob("arrays-*.npz"))
+    with np.load(path) as found:
+        arrays = {entry: found[entry] for entry in found.files}
+    np.savez(path, **{entry: array + 1 for entry, array in arrays.items()})
+    with pytest.raises(BadInput, match=f"{path.name}.*SHA-256"):
+        run(tmp_path / "run", resume=True)
+
+
+def test_a_forged_state_is_refused_without_a_traceback(tmp_path: Path) -> None:
+    stop_early(tmp_path / "run", 6)
+    path = tmp_path / "run" / "checkpoint" / "fedasync-s0" / "state.json"
+    state = read_checked(path, "checkpoint")
+    state["unit"]["clock"] = {"now": "soon"}
+    write_checked(path, state)
+    with pytest.raises(BadInput, match="must be a whole checkpoint"):
+        run(tmp_path / "run", resume=True)
+
+
 def test_the_manifest_is_json_that_others_can_read(finished: dmafl.Run) -> None:
-    assert json.loads((finished.path / "manifest.json").read_text())["schema"] == 1
+    assert json.loads((finished.path / "manifest.json").read_text())["schema"] == 2
 
 
 def test_the_plan_is_kept_with_the_run(tmp_path: Path) -> None:

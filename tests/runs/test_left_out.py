@@ -28,6 +28,7 @@ from dmafl.simulation.records import QUALITY
 from measuring.tiny import measured
 from runs import test_quality
 from runs.conftest import Files
+from runs.tampering import changed_manifest, seal
 from runs.test_folder import Stop, StopsAfter
 from simulation.small import CLASSES, FEATURES, dataset, scenario, softmax
 
@@ -114,6 +115,7 @@ def test_the_run_verifies_and_a_weight_of_a_broken_model_is_found(
         pq.write_table(
             table.set_column(place, table.schema.field(place), pa.array(weights)), copy / "periods.parquet"
         )
+        seal(copy)
         assert [check.name for check in verify_run(copy) if not check.ok] == ["weights"]
 
 
@@ -162,10 +164,10 @@ def test_running_estimates_do_without_them(finished: dmafl.Run) -> None:
 
 
 def test_a_count_that_the_rows_do_not_have_is_found(finished: dmafl.Run, tmp_path: Path) -> None:
-    copy = shutil.copytree(finished.path, tmp_path / "copy")
-    manifest = json.loads((copy / "manifest.json").read_text())
-    manifest["units"]["fedbuff-s0"]["tasks"]["one"]["diverged"] += 1
-    (copy / "manifest.json").write_text(json.dumps(manifest))
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["units"]["fedbuff-s0"]["tasks"]["one"]["diverged"] += 1
+
+    copy = changed_manifest(finished, tmp_path / "copy", change)
     assert [check.name for check in verify_run(copy) if not check.ok] == ["complete"]
 
 

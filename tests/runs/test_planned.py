@@ -1,5 +1,8 @@
 """Schemes that plan: a plan for every seed, kept in the folder, carried out as it says."""
 
+import contextlib
+import random
+import time
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +11,7 @@ import pytest
 import dmafl
 from dmafl.errors import BadInput
 from dmafl.measuring.measured import Measured
+from dmafl.runs.folder import RunFolder
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
 from dmafl.schemes.registry import PLANNING
@@ -39,7 +43,7 @@ def test_planned_schemes_do_what_their_plans_say(
         seeds=[0, 1],
         output=tmp_path / "run",
         measured=measured,
-        plan_time_s=1.0,
+        effort=1.0,
     )
     assert all(check.ok for check in dmafl.verify_run(run.path))
     periods = run.periods.to_pylist()
@@ -64,7 +68,7 @@ def test_planned_schemes_do_what_their_plans_say(
 def test_a_plan_is_revised_on_the_way(scenario: Scenario, measured: Measured, tmp_path: Path) -> None:
     short = scenario.model_copy(update={"tasks": {"mnist": scenario.tasks["mnist"]}})
     own = Measured(measured.key, {"mnist": measured.of("mnist")})
-    run = dmafl.run(short, schemes=["dma-fl-online"], output=tmp_path / "run", measured=own, plan_time_s=1.0)
+    run = dmafl.run(short, schemes=["dma-fl-online"], output=tmp_path / "run", measured=own, effort=1.0)
     assert all(check.ok for check in dmafl.verify_run(run.path))
     assert sum(row["outcome"] == "aggregated" for row in run.periods.to_pylist()) == SLOTS
 
@@ -77,7 +81,7 @@ def test_without_drawn_schedules_ns_has_the_jobs_of_fedasync(
         schemes=["dma-fl-ns", "fedasync"],
         output=tmp_path / "run",
         measured=measured,
-        plan_time_s=1.0,
+        effort=1.0,
     )
     rows = [row for row in run.periods.to_pylist() if row["outcome"] == "aggregated"]
     jobs = {
@@ -95,3 +99,40 @@ def test_without_drawn_schedules_ns_has_the_jobs_of_fedasync(
 def test_schemes_that_plan_need_a_measurement(scenario: Scenario, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="measured"):
         dmafl.run(scenario, schemes=["dma-fl"], output=tmp_path / "run", measured={})
+
+
+def test_a_crash_before_a_plan_is_kept_changes_nothing(
+    scenario: Scenario, measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plan is made again, at another speed of the machine, and its effort ends in the middle of the search."""
+    short = scenario.model_copy(update={"tasks": {"mnist": scenario.tasks["mnist"]}})
+    own = Measured(measured.key, {"mnist": measured.of("mnist")})
+
+    def carried_out(name: str) -> Path:
+        schemes = ["dma-fl", "dma-fl-online"]
+        run = dmafl.run(
+            short, schemes=schemes, output=tmp_path / name, measured=own, effort=0.1, resume=name == "crashed"
+        )
+        return run.path
+
+    whole = carried_out("whole")
+
+    def crash(folder: RunFolder, name: str, plan: object) -> None:
+        raise MemoryError(name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "write_plan", crash)
+        with contextlib.suppress(MemoryError):
+            carried_out("crashed")
+        assert not list((tmp_path / "crashed").glob("plans/*"))
+    patience, now = random.Random(3), [1e6]
+
+    def stumbling() -> float:
+        now[0] += patience.choice((1e-6, 0.1, 30.0))
+        return now[0]
+
+    for clock in ("process_time", "thread_time"):
+        monkeypatch.setattr(time, clock, stumbling)
+    crashed = carried_out("crashed")
+    for name in ("plans/dma-fl-s0.json", "plans/dma-fl-online-s0.json", "periods.parquet", "metrics.parquet"):
+        assert (crashed / name).read_bytes() == (whole / name).read_bytes(), name

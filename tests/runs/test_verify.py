@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import dmafl
 from dmafl.schemes.fedavg import fedavg_full
-from dmafl.simulation.records import METRICS, PERIODS
+from runs.tampering import Rows, changed, failed, update
 from simulation.small import dataset, scenario, softmax
-
-Rows = list[dict[str, Any]]
 
 ANY = "any"
 """For changes that some check must find, whichever."""
-
-
-def failed(path: Path) -> set[str]:
-    return {check.name for check in dmafl.verify_run(path) if not check.ok}
-
-
-def changed(run: dmafl.Run, to: Path, table: str, change: Callable[[Rows], Any]) -> Path:
-    """A copy of the run with some rows changed."""
-    path = Path(shutil.copytree(run.path, to))
-    schema = METRICS if table == "metrics" else PERIODS
-    rows = pq.read_table(path / f"{table}.parquet").to_pylist()
-    given = change(rows)
-    pq.write_table(
-        pa.Table.from_pylist(given if given is not None else rows, schema=schema), path / f"{table}.parquet"
-    )
-    return path
 
 
 def find(rows: Rows, **wanted: Any) -> dict[str, Any]:
@@ -46,10 +25,6 @@ def aggregated(rows: Rows, scheme: str = "fedasync") -> Rows:
     return [
         row for row in rows if row["scheme"] == scheme and row["outcome"] == "aggregated" and row["seed"] == 0
     ]
-
-
-def update(row: dict[str, Any], **values: Any) -> None:
-    row.update(values)
 
 
 def swap(rows: Rows, a: int, b: int) -> None:
@@ -108,7 +83,7 @@ TAMPERING: dict[str, tuple[str, str, Callable[[Rows], Any]]] = {
     ),
     "two rows of periods swapped": ("clock", "periods", lambda rows: swap(rows, 2, 3)),
     "two slots swapped": ("versions", "periods", lambda rows: _swap_slots(rows)),
-    "two rows of metrics swapped": ("metrics", "metrics", lambda rows: swap(rows, 1, 3)),
+    "two rows of metrics swapped": ("tests", "metrics", lambda rows: swap(rows, 1, 3)),
     "a row twice": ("versions", "periods", lambda rows: [*rows[:3], rows[2], *rows[3:]]),
     "a row gone": (
         "versions",

@@ -29,8 +29,8 @@ tasks = st.builds(
     cycles_per_sample=st.none() | draws,
     mixing=st.floats(1e-6, 1.0),
     learning_rate=st.floats(1e-12, 10.0),
-    mix_decay=st.floats(0, 1e6),
-    drift=st.builds(Drift, idle_per_s=st.none() | st.floats(0, 1e3), per_aggregation=st.booleans()),
+    mix_decay=st.just(0.0) | st.floats(1e-3, 1e6),
+    drift=st.builds(Drift, idle_per_s=st.none() | st.floats(1e-12, 1e3), per_aggregation=st.booleans()),
 )
 scenarios = st.builds(
     Scenario,

@@ -22,6 +22,10 @@ def piece(order: tuple[Path, str]) -> None:
         raise bad_input("it", "must be good", what, "Mend it.")
     if what == "crash":
         os._exit(9)
+    if what == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if what == "full":
+        raise OSError(28, "No space left on device", str(folder / "metrics.parquet"))
     if what == "patient":
         with stop_asked() as asked:
             (folder / f"begun-{os.getpid()}").touch()
@@ -43,10 +47,25 @@ def test_one_that_fails_does_not_stop_the_others(tmp_path: Path, workers: int) -
 
 def test_a_process_that_dies_is_told(tmp_path: Path) -> None:
     told = []
-    side_by_side(
-        piece, [(tmp_path, "crash"), (tmp_path, "a")], 2, lambda order, problem: told.append(problem)
-    )
-    assert sorted(told) == ["", "its process ended with code 9, perhaps for want of memory"]
+    orders = [(tmp_path, what) for what in ("crash", "a", "killed")]
+    side_by_side(piece, orders, 2, lambda order, problem: told.append(problem))
+    assert sorted(told) == [
+        "",
+        "its process ended with code 9",
+        "its process was ended by signal 9, perhaps for want of memory",
+    ]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_full_disk_is_told_as_it_is_and_stops_the_others(tmp_path: Path, workers: int) -> None:
+    told: list[str] = []
+    orders = [(tmp_path, what) for what in ("full", "patient" if workers == 2 else "a", "b")]
+    with pytest.raises((BadInput, OSError), match=r"metrics\.parquet") as raised:
+        side_by_side(piece, orders, workers, lambda order, problem: told.append(problem))
+    assert "No space left on device" in str(raised.value)
+    assert told == []
+    assert len(list(tmp_path.glob("begun-*"))) == len(list(tmp_path.glob("saved-*")))
+    assert not (tmp_path / "b").exists(), "it was not begun"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -23,7 +23,7 @@ OTHER = {
     "seed": 2,
     "quality": "sharp",
     "dissimilarity": "diagonal",
-    "plan_time_s": 6.0,
+    "effort": 6.0,
     "changes": (("tasks.mnist.slots", 8),),
     "trained": False,
 }
@@ -148,3 +148,38 @@ def test_every_key_falls_to_one_shard() -> None:
     assert sum(len(one) for one in taken) == len(keys)
     assert set().union(*taken) == set(keys)
     assert all(taken)
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "said"),
+    [
+        (("curve", "accuracy"), [0.5, 7.0], "accuracy above 1"),
+        (("curve", "energy_J"), [2.0, 1.0], "energy_J falls"),
+        (("curve", "uplink_J"), [-1.0, 1.0], "uplink_J is not finite, or below 0"),
+        (("totals", "jobs"), -1.0, "jobs is -1"),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused(tmp_path: Path, where, value, said: str) -> None:
+    bad = content()
+    bad["tasks"]["mnist"][where[0]][where[1]] = value
+    with pytest.raises(dmafl.BadInput, match=said):
+        read(tmp_path, json.dumps(bad))
+
+
+def test_an_infinite_number_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(dmafl.BadInput, match="1e999"):
+        read(tmp_path, json.dumps(content()).replace("1.0", "1e999", 1))
+
+
+def test_what_is_written_has_a_checksum_and_a_damaged_one_counts_as_none(tmp_path: Path, caplog) -> None:
+    results = Results(tmp_path)
+    results.write(KEY, UNIT, content()["tasks"], {})
+    path = tmp_path / "units" / f"{KEY}.json"
+    assert results.find(KEY, UNIT) is not None
+    path.write_text(path.read_text().replace("1.0", "1.1", 1))
+    assert results.find(KEY, UNIT) is None
+    assert results.find(KEY, UNIT) is None
+    (message,) = (record.getMessage() for record in caplog.records)
+    assert str(path) in message
+    assert "Delete it and run again" in message
+    assert results.find("other", UNIT) is None

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from dmafl.pages.study_page import content
 from dmafl.pages.study_report import ended_short, with_models_left_out
+from dmafl.reports.console import Terminal
 from dmafl.reports.study_figures import draw_figures, figures
 from dmafl.reports.study_files import write_manifest, write_outcomes, write_tables
 from dmafl.reports.study_markdown import rates_markdown
@@ -293,7 +294,7 @@ def test_tables_for_the_terminal() -> None:
 
 @pytest.mark.parametrize("terminal", [False, True])
 def test_the_view_counts_units_and_tells_of_failures(terminal: bool) -> None:
-    out = Console(file=io.StringIO(), width=160, force_terminal=terminal)
+    out = Terminal(file=io.StringIO(), width=160, force_terminal=terminal)
     first, second, *_ = STUDY.units("baselines")
     with StudyView(out) as view:
         watcher = view.measuring(first)

@@ -32,7 +32,7 @@ TINY = Study(
     groups=("tuning", "baselines", "planned"),
     task_changes=dict.fromkeys(TASKS, SHORT) | {"svhn": SHORT | {"dataset": "mnist", "model": "softmax"}},
     data_sizes={},
-    plan_time_s=0.5,
+    effort=0.5,
     probes=12,
 )
 UNITS = 1 + 2 * 3 + 2 * 3

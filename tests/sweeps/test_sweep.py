@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ import dmafl
 from cli.conftest import command  # noqa: F401
 from dmafl.errors import BadInput
 from dmafl.sweeps.sweep import Sweep
-from patience import PATIENCE_S
+from patience import ended, wait_until
 from runs.conftest import Files, files, tmp_path  # noqa: F401
 
 FEW = 12
@@ -103,6 +102,35 @@ def measured(files: Files) -> Path:  # noqa: F811
     return path
 
 
+@pytest.mark.parametrize("name", ["manifest.json", "metrics.parquet"])
+def test_a_damaged_point_is_put_aside_and_done_again(
+    files: Files,  # noqa: F811
+    tmp_path: Path,  # noqa: F811
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+) -> None:
+    def swept() -> Sweep:
+        return dmafl.sweep(
+            dmafl.load(files.scenario),
+            {"tasks.one.learning_rate": [0.01, 0.1]},
+            scheme="fedasync",
+            output=tmp_path / "sweep",
+            data_dir=files.data,
+        )
+
+    first = swept()
+    rows, before = first.table.to_pylist(), folders(first.path)
+    damaged = first.path / "points" / rows[0]["point"]
+    (damaged / name).write_bytes((damaged / name).read_bytes()[:-20])
+    again = swept()
+    assert again.table.to_pylist() == rows
+    whole = rows[-1]["point"]
+    assert folders(again.path)[whole] == before[whole], "what is whole beside it is still used"
+    assert damaged.with_name(f"{damaged.name}.damaged").is_dir()
+    (message,) = (record.getMessage() for record in caplog.records)
+    assert name in message
+
+
 def test_plans_alone(command, files: Files, measured: Path, tmp_path: Path) -> None:  # noqa: F811
     arguments = (
         *("sweep", files.scenario, "--set", "tasks.one.importance=0.01,100", "--plan-only", "--seeds", "0,1"),
@@ -111,7 +139,7 @@ def test_plans_alone(command, files: Files, measured: Path, tmp_path: Path) -> N
             measured,
             "--data-dir",
             files.data,
-            "--plan-time",
+            "--effort",
             1,
             "--workers",
             1,
@@ -154,7 +182,7 @@ def test_points_that_cannot_be_done_are_told(command, files: Files, measured: Pa
             measured,
             "--data-dir",
             files.data,
-            "--plan-time",
+            "--effort",
             0.2,
             "--workers",
             1,
@@ -220,11 +248,9 @@ def test_a_stopped_sweep_goes_on(files: Files, tmp_path: Path) -> None:  # noqa:
         text=True,
         start_new_session=True,
     )
-    until = time.monotonic() + PATIENCE_S
-    while not list(tmp_path.glob("stopped/points/*/manifest.json")) and time.monotonic() < until:
-        time.sleep(0.02)
+    wait_until(lambda: list(tmp_path.glob("stopped/points/*/manifest.json")), "the first point")
     os.killpg(process.pid, signal.SIGINT)
-    _, told = process.communicate(timeout=PATIENCE_S)
+    _, told = ended(process)
     assert process.returncode == 130, told
     assert "the same command goes on" in told
     assert "Traceback" not in told

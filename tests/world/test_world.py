@@ -228,3 +228,18 @@ def test_a_channel_of_the_users_own() -> None:
     planned = Scenario(channel=Channel(knowledge="mean_rate"), mobility=Mobility())
     with pytest.raises(BadInput, match="mean_rate_bit_s"):
         World.resolve(planned, channel=Steady()).as_planned()
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "header"),
+    [
+        ('[fleet]\ndevices = 1\ntable = "t.csv"\n', "t.csv", "battery_J"),
+        ('[channel]\nkind = "trace"\nfile = "t.csv"\n', "t.csv", "direction,device,index,gain"),
+        ('[mobility]\nkind = "trace"\nfile = "t.csv"\n', "t.csv", "device,time_s,distance_m"),
+    ],
+)
+def test_a_table_with_a_header_only_is_refused(tmp_path: Path, text: str, name: str, header: str) -> None:
+    (tmp_path / name).write_text(header + "\n")
+    (tmp_path / "scenario.toml").write_text(text)
+    with pytest.raises(BadInput, match=rf"{name}.*at least one row; got a header only"):
+        World.resolve(load(tmp_path / "scenario.toml"))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from dmafl.cli import (
     compare_command,
     data_commands,
     doctor_command,
+    licences_command,
     measure_command,
     plan_command,
     replan_command,
@@ -23,14 +23,29 @@ from dmafl.cli import (
     sweep_command,
 )
 from dmafl.cli.completion import GROUPS, PRESETS, SCHEMES, TRACKERS, offer
-from dmafl.cli.shared import DataDir, ScenarioArgument, one_thread, process_count
-from dmafl.errors import BadInput, ShownAsIs, bad_input
+from dmafl.cli.shared import DataDir, Effort, ScenarioArgument, one_thread, process_count
+from dmafl.cli.stopping import Stopped, guarded
+from dmafl.cli.streams import take_any_text
+from dmafl.errors import BadInput, ShownAsIs, bad_input, file_trouble, visible
 from dmafl.version import __version__
 
-CHECK_FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+CHECK_FAILED, BAD_INPUT = 1, 2
+
+
+class Commands(typer.core.TyperGroup):
+    """The commands. A stop passes as `Stopped`: what it says of the work that is kept must reach the user."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            raise Stopped(str(stop)) from None
+
 
 app = typer.Typer(
     name="dmafl",
+    cls=Commands,
     help="Plan, simulate and compare asynchronous multi-model federated learning over wireless networks.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -69,7 +84,8 @@ def init(
             str(output), "must not exist yet", ShownAsIs("an existing file"), "Use --force to overwrite it."
         )
     save(scenario, output)
-    typer.echo(f"Wrote {output} (preset {preset}). Next: dmafl check {output}")
+    shown = visible(str(output))
+    typer.echo(f"Wrote {shown} (preset {preset}). Next: dmafl check {shown}")
 
 
 @app.command()
@@ -123,9 +139,7 @@ def run(
         Path | None,
         typer.Option(help="What `dmafl measure` wrote: adds prediction and bounds. Without: what is kept."),
     ] = None,
-    plan_time: Annotated[
-        float, typer.Option(help="Seconds for the plan of a scheme that makes one.", min=0.0)
-    ] = 30.0,
+    effort: Effort = 30.0,
     measure: Annotated[
         bool, typer.Option("--measure", help="Measure first, for every seed, unless it is kept.")
     ] = False,
@@ -138,10 +152,11 @@ def run(
     from dmafl.cli.measured_for_run import given_or_measured, missing
     from dmafl.cli.seeds import parse_seeds
     from dmafl.cli.shared import measured_of
+    from dmafl.files import file_name
     from dmafl.plans.files import read_plan
     from dmafl.reports.console import console
     from dmafl.reports.live_view import LiveView
-    from dmafl.reports.run_table import outcome_table
+    from dmafl.reports.run_table import enormous_losses, outcome_table
     from dmafl.runs.folder import RunFolder
     from dmafl.runs.left_out import left_out
     from dmafl.runs.run import run as run_schemes
@@ -151,7 +166,7 @@ def run(
 
     loaded = load(scenario)
     planned = read_plan(plan).plan if plan is not None else None
-    folder = output if output is not None else Path("runs") / loaded.name
+    folder = output if output is not None else Path("runs") / file_name(loaded.name)
     names = None if not scheme else list(dict.fromkeys(scheme))
     if names is not None and "all" in names:
         names = [*PLANNING[:3], *BASELINES, *(["scheduled"] if planned is not None else [])]
@@ -177,7 +192,7 @@ def run(
                 schemes=names,
                 seeds=chosen,
                 measured=constants,
-                plan_time_s=plan_time,
+                effort=effort,
                 output=folder,
                 workers=count,
                 resume=resume,
@@ -190,11 +205,14 @@ def run(
             )
             report_command.write_served(page, folder, out)
     except Interrupted:
-        sys.stderr.write(f"interrupted; state saved. Go on with --resume and -o {folder}\n")
-        raise typer.Exit(INTERRUPTED) from None
+        raise Stopped(f"state saved. Go on with --resume and -o {visible(str(folder))}") from None
+    except Stopped:
+        raise Stopped(f"go on with --resume and -o {visible(str(folder))}") from None
     out.print(outcome_table(done.metrics))
     for line in left_out(done.manifest):
         out.print(line[0].upper() + line[1:], highlight=False, markup=False)
+    for line in enormous_losses(done.metrics):
+        out.print(line, highlight=False, markup=False)
     note = missing(done, scenario)
     if note:
         out.print(note, highlight=False, markup=False)
@@ -205,6 +223,12 @@ def run(
 @app.command()
 def verify(
     path: Annotated[Path, typer.Argument(help="A plan.json or plan.parquet, or the folder of a run.")],
+    retest: Annotated[
+        bool, typer.Option("--retest", help="Of a run: test its last models again, with the data.")
+    ] = False,
+    data_dir: Annotated[
+        Path | None, typer.Option("--data-dir", help="Folder with data sets (NAME.npz), for --retest.")
+    ] = None,
 ) -> None:
     """Re-check every invariant of a plan or a run from its files alone; exit 1 and say which failed."""
     from dmafl.reports.check_table import print_checks
@@ -212,7 +236,7 @@ def verify(
     if path.is_dir():
         from dmafl.runs.verify import verify_run
 
-        checks = verify_run(path)
+        checks = verify_run(path, retest=retest, data_dir=data_dir)
     else:
         from dmafl.plans.verify import verify_plan
 
@@ -224,63 +248,35 @@ def verify(
 
 app.command()(compare_command.compare)
 app.command()(doctor_command.doctor)
+app.command()(licences_command.licences)
 app.command()(report_command.report)
 app.command()(reproduce_command.reproduce)
 app.command()(sweep_command.sweep)
 
 
-class Stopped(KeyboardInterrupt):
-    """Ctrl-C where no run is under way that could be saved.
-
-    A class of its own because of `python -m`: CPython notes a plain KeyboardInterrupt that passes an `exec` of text,
-    as in the making of a dataclass, and ends by the signal in the end, whatever exit code was asked for.
-    """
-
-
 def main() -> None:
-    """Run the command and leave the process to end; never a traceback.
-
-    Ctrl-C is one line and exit code 130, a second one ends at once; a run that can save itself does so first.
-    """
-    told: list[int] = []
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        if told:
-            os._exit(INTERRUPTED)
-        told.append(number)
-        os.write(2, b"interrupted\n")
-        raise Stopped
-
-    try:
-        try:
-            if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as a job in the background has it
-                signal.signal(signal.SIGINT, stop)
-            _run_command()
-        finally:
-            # The exit code is decided, but the interpreter takes a while to end, and a signal would decide anew.
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-    except Exception:
-        if told:  # a library has made an error of its own of it, as Python does where a class is made
-            sys.exit(INTERRUPTED)
-        raise
+    """Run the command and leave the process to end; never a traceback."""
+    guarded(run_command)
 
 
-def _run_command() -> None:
+def run_command() -> None:
     """Run the command; bad input is one message and exit code 2."""
+    take_any_text()
     try:
         app()
     except BadInput as error:
         sys.stderr.write(f"error: {error}\n")
+        sys.exit(BAD_INPUT)
+    except UnicodeEncodeError as error:  # the name of a file, where the system has no UTF-8
+        sys.stderr.write(
+            f"error: `{visible(error.object)}` must have signs that this system's {error.encoding} has; got "
+            f"{error.object[error.start : error.end]!a}. Set PYTHONUTF8=1 in the environment, or rename it.\n"
+        )
         sys.exit(BAD_INPUT)
     except BrokenPipeError:
         # The reader of our output went away (`dmafl check ... | head`): not an error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
-        sys.stderr.write(
-            f"error: `{error.filename or 'file'}` must be readable or writable; got {error.strerror or error}. "
-            "Check the path, its permissions and the free space.\n"
-        )
+        sys.stderr.write(f"error: {file_trouble(error)}\n")
         sys.exit(BAD_INPUT)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dmafl.cli.completion import DATA, offer
+from dmafl.cli.stopping import Stopped
 
 app = typer.Typer(help="Data sets: what is there, and fetching the full public ones.", no_args_is_help=True)
 
@@ -55,17 +56,16 @@ def fetch(
         BarColumn,
         DownloadColumn,
         Progress,
-        TextColumn,
         TimeRemainingColumn,
         TransferSpeedColumn,
     )
 
     from dmafl.data import fetch as fetch_data
-    from dmafl.reports.console import console
+    from dmafl.reports.console import NameColumn, console
 
     out = console()
     columns = (
-        TextColumn("{task.description}"),
+        NameColumn("{task.description}"),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),
@@ -77,6 +77,9 @@ def fetch(
         def show(done: int, total: int) -> None:
             progress.update(bar, completed=done, total=total)
 
-        paths = fetch_data(names or list(DATA), into=into, progress=show)
+        try:
+            paths = fetch_data(names or list(DATA), into=into, progress=show)
+        except Stopped:
+            raise Stopped("data sets that are complete are kept: the same command goes on") from None
     for path in paths:
         out.print(f"Wrote {path}", highlight=False)

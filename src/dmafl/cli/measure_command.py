@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dmafl.cli.shared import DataDir, ScenarioArgument, one_thread, process_count
-
-INTERRUPTED = 130
+from dmafl.cli.stopping import Stopped
 
 
 def measure(
@@ -49,10 +47,9 @@ def measure(
                 use_cache=not no_cache,
                 watcher=view,
             )
-    except KeyboardInterrupt as stop:
+    except (KeyboardInterrupt, Stopped) as stop:
         kept = "nothing is kept" if no_cache else "what is done is kept: the same command goes on"
-        sys.stderr.write(f"interrupted; {', '.join(filter(None, (str(stop), kept)))}.\n")
-        raise typer.Exit(INTERRUPTED) from None
+        raise Stopped(f"{', '.join(filter(None, (str(stop), kept)))}.") from None
     write_measured(measured, output)
     print_measured(out, loaded, measured)
     out.print(f"Wrote {output}", highlight=False, markup=False)

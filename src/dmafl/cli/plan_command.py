@@ -11,6 +11,7 @@ from dmafl.cli.completion import SOLVERS, offer
 from dmafl.cli.shared import (
     DataDir,
     DissimilarityName,
+    Effort,
     MeasuredFile,
     MeasuringWorkers,
     PlanOutput,
@@ -38,7 +39,8 @@ def plan(
         float,
         typer.Option(help="Share of its fair share of slots that every device must get.", min=0.0, max=1.0),
     ] = 0.0,
-    time_limit: TimeLimit = 30.0,
+    effort: Effort = 30.0,
+    time_limit: TimeLimit = None,
     seed: Annotated[int, typer.Option(help="Seed of the solver's random moves.")] = 0,
     workers: MeasuringWorkers = 0,
     data_dir: DataDir = None,
@@ -50,11 +52,11 @@ def plan(
     """Plan who trains what when with how much work, and say what it is worth."""
     one_thread()
     from dmafl.errors import bad_input
+    from dmafl.planning.effort import Effort as Counted
     from dmafl.planning.knowledge import knowledge_from
     from dmafl.planning.lower_bound import lower_bound
     from dmafl.planning.make import constants_of, probes_for
-    from dmafl.planning.problem import make_problem
-    from dmafl.planning.solve import solve
+    from dmafl.planning.solve import problem_in_time, solve
     from dmafl.plans.files import check_name, write_plan
     from dmafl.reports.console import console
     from dmafl.reports.figures import check_picture
@@ -76,17 +78,17 @@ def plan(
         world.scenario, out, file=measured, probes=probes_for(quality), workers=workers, data_dir=data_dir
     )
     knowledge = knowledge_from(world.scenario, known)
-    problem = make_problem(
-        world, knowledge, quality=quality, dissimilarity=dissimilarity, participation=participation
+    counted = Counted(effort, time_limit)
+    problem = problem_in_time(
+        counted, world, knowledge, quality=quality, dissimilarity=dissimilarity, participation=participation
     )
     bound = lower_bound(problem)
-    with PlanView(out, bound) as watch:
+    with PlanView(out, bound) as counted.watch:
         made = solve(
             problem,
             solver=solver,
-            time_limit_s=time_limit,
+            effort=counted,
             seed=seed,
-            watch=watch,
             constants=constants_of(problem, knowledge) | {"measured": known.key},
             watch_sca=iterations.append,
         )

@@ -10,6 +10,7 @@ import typer
 from dmafl.cli.shared import (
     DataDir,
     DissimilarityName,
+    Effort,
     MeasuredFile,
     MeasuringWorkers,
     PlanOutput,
@@ -29,7 +30,8 @@ def replan(
     measured: MeasuredFile = None,
     quality: QualityName = "calibrated",
     dissimilarity: DissimilarityName = "gram",
-    time_limit: TimeLimit = 30.0,
+    effort: Effort = 30.0,
+    time_limit: TimeLimit = None,
     workers: MeasuringWorkers = 0,
     data_dir: DataDir = None,
 ) -> None:
@@ -61,6 +63,7 @@ def replan(
         knowledge_from(scenario, known),
         quality=quality,
         dissimilarity=dissimilarity,
+        effort=effort,
         time_limit_s=time_limit,
     )
     write_plan(made, output)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dmafl.errors import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -45,7 +47,7 @@ def report(
     from dmafl.pages.report import report as write
 
     write(folders, output)
-    typer.echo(f"Wrote {output} ({output.stat().st_size / 1e6:.1f} MB). Open it in a browser.")
+    typer.echo(f"Wrote {visible(str(output))} ({output.stat().st_size / 1e6:.1f} MB). Open it in a browser.")
 
 
 @contextmanager

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dmafl.cli.shared import DataDir, one_thread, process_count
-from dmafl.errors import ShownAsIs, bad_input
+from dmafl.cli.stopping import Stopped
+from dmafl.errors import ShownAsIs, bad_input, visible
 
 if TYPE_CHECKING:
     from dmafl.study.reproduce import Shard
 
-INTERRUPTED = 130
 COMMITTED = Path("results")
 """Outcomes and constants that come with a clone."""
 
@@ -85,12 +85,11 @@ def reproduce(
                     shard=part,
                     view=view,
                 )
-        except Interrupted:
-            sys.stderr.write("interrupted; outcomes and states are saved: the same command goes on\n")
-            raise typer.Exit(INTERRUPTED) from None
+        except (Interrupted, Stopped):
+            raise Stopped("outcomes and states are saved: the same command goes on") from None
     derive(study, kept, output, out, names)
     for failure in failures:
-        sys.stderr.write(f"failed: {failure}\n")
+        sys.stderr.write(f"failed: {visible(failure, lines=True)}\n")
     if failures:
         raise typer.Exit(1)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from typing import Any
 
-from dmafl.errors import bad_input
+from dmafl.errors import BadInput, bad_input
+from dmafl.files import parse_toml
 from dmafl.scenario.toml import UNSET
 
 OPENING, CLOSING, QUOTES = "[{", "]}", "\"'"
@@ -30,8 +30,8 @@ def parse_settings(given: Sequence[str]) -> dict[str, list[Any]]:
 
 def _value(text: str) -> Any:
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        value = parse_toml(f"value = {text}", "--set", "a value", "Write it as in TOML.").get("value")
+    except BadInput:  # a text without quotes; what it must be is checked with the scenario
         value = text
     return None if value == UNSET else value
 

@@ -31,7 +31,18 @@ QualityName = Annotated[
 DissimilarityName = Annotated[
     str, typer.Option(help="gram or diagonal.", autocompletion=offer(*DISSIMILARITIES))
 ]
-TimeLimit = Annotated[float, typer.Option(help="Seconds of computing for the solver.", min=0.0)]
+Effort = Annotated[
+    float,
+    typer.Option(
+        help="Work for a plan, counted, in units of about a second: the same plan at any load.", min=0.01
+    ),
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        help="Seconds after which planning is cut off, whatever the effort. [default: none]", min=0.01
+    ),
+]
 MeasuringWorkers = Annotated[int, typer.Option(help="Processes that measure; 0: as many as cores.", min=0)]
 
 

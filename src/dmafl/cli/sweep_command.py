@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import typer
 from dmafl.cli.completion import SCHEMES, offer
 from dmafl.cli.shared import (
     DataDir,
+    Effort,
     MeasuredFile,
     QualityName,
     ScenarioArgument,
@@ -18,8 +18,8 @@ from dmafl.cli.shared import (
     one_thread,
     process_count,
 )
-
-INTERRUPTED = 130
+from dmafl.cli.stopping import Stopped
+from dmafl.errors import visible
 
 
 def sweep(
@@ -38,7 +38,7 @@ def sweep(
     plan_only: Annotated[bool, typer.Option("--plan-only", help="Plan every point, train nothing.")] = False,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the sweep.")] = Path("sweep"),
     workers: Annotated[int, typer.Option(help="Points at a time; 0: as many as cores.", min=0)] = 0,
-    plan_time: Annotated[float, typer.Option(help="Seconds for a plan.", min=0.0)] = 30.0,
+    effort: Effort = 30.0,
     quality: QualityName = "calibrated",
     measured: MeasuredFile = None,
     data_dir: DataDir = None,
@@ -69,7 +69,7 @@ def sweep(
                 plan_only=plan_only,
                 output=output,
                 workers=count,
-                plan_time_s=plan_time,
+                effort=effort,
                 quality=quality,
                 data_dir=data_dir,
                 measured_of=lambda own: measured_of(
@@ -77,9 +77,8 @@ def sweep(
                 ),
                 watcher=view,
             )
-    except KeyboardInterrupt:
-        sys.stderr.write(f"interrupted; what is done is kept in {output}: the same command goes on.\n")
-        raise typer.Exit(INTERRUPTED) from None
+    except (KeyboardInterrupt, Stopped):
+        raise Stopped(f"what is done is kept in {visible(str(output))}: the same command goes on.") from None
     out.print(sweep_table(done.table, done.keys))
     for point, problem in done.failures.items():
         out.print(f"{point} cannot be done: {problem}", highlight=False, markup=False)

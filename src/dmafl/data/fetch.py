@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,8 +18,10 @@ from dmafl.data.dataset import ARRAYS, Bytes, check_arrays
 from dmafl.data.folders import cache_folder
 from dmafl.data.sources import SOURCES, Remote, Source
 from dmafl.errors import BadInput, Problem, ShownAsIs, bad_input
-from dmafl.files import replacing
+from dmafl.files import locked, open_regular, replacing
 
+SCRATCH = ".fetch-"
+"""How folders begin in which downloads are gathered."""
 Progress = Callable[[int, int], None]
 """Called with the bytes received so far and the bytes of everything to fetch."""
 
@@ -48,19 +51,27 @@ def fetch(
     paths = {name: folder / f"{name}.npz" for name in names}
     absent = [name for name in names if not _complete(paths[name], sources[name])]
     meter = _Meter(progress, sum(remote.size for name in absent for remote in sources[name].files))
-    for name in absent:
-        urls = (base_urls or {}).get(name, sources[name].base_urls)
-        with _disk(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
-                for remote in sources[name].files:
-                    _download(urls, remote, Path(scratch), meter, timeout_s)
-                    meter.before += remote.size
-                arrays = _converted(sources[name], Path(scratch))
-                _check(name, arrays, sources[name])
-                with replacing(paths[name]) as part:
-                    npz.write(part, arrays)
+    if absent:
+        with _disk(folder), locked(folder):
+            for left_over in folder.glob(f"{SCRATCH}*"):
+                shutil.rmtree(left_over, ignore_errors=True)
+            for name in absent:
+                urls = (base_urls or {}).get(name, sources[name].base_urls)
+                _fetch_one(sources[name], name, urls, paths[name], meter, timeout_s)
     return tuple(paths.values())
+
+
+def _fetch_one(
+    source: Source, name: str, urls: Sequence[str], path: Path, meter: _Meter, timeout_s: float
+) -> None:
+    with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=path.parent) as scratch:
+        for remote in source.files:
+            _download(urls, remote, Path(scratch), meter, timeout_s)
+            meter.before += remote.size
+        arrays = _converted(source, Path(scratch))
+        _check(name, arrays, source)
+        with replacing(path) as part:
+            npz.write(part, arrays)
 
 
 @dataclass
@@ -127,7 +138,7 @@ def _check(name: str, arrays: Mapping[str, Bytes], source: Source) -> None:
 def _complete(path: Path, source: Source) -> bool:
     """True if `path` holds the published arrays."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path, "data") as file:
             _check(path.stem, npz.arrays(file, str(path)), source)
     except (OSError, BadInput):
         return False

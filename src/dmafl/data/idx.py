@@ -12,7 +12,11 @@ import numpy as np
 
 from dmafl.data.dataset import Bytes
 from dmafl.errors import BadInput, ShownAsIs, bad_input
+from dmafl.files import open_regular
+from dmafl.files.limits import MIB
 
+MAX_BYTES = 256 * MIB
+"""The training images of MNIST are 47 million bytes."""
 _UNSIGNED_BYTE = 0x08
 _REMEDY = "Fetch it again; if that does not help, the address serves something else."
 
@@ -20,11 +24,13 @@ _REMEDY = "Fetch it again; if that does not help, the address serves something e
 def read_gz(path: Path, dimensions: int) -> Bytes:
     """The array in the gzipped idx file `path`, which must have this number of dimensions."""
     try:
-        with gzip.open(path) as file:
-            content = file.read()
+        with open_regular(path, "data") as packed, gzip.open(packed) as file:
+            content = file.read(MAX_BYTES + 1)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         rule = "must be a complete gzip file"
         raise bad_input(path.name, rule, ShownAsIs(str(error)), _REMEDY) from None
+    if len(content) > MAX_BYTES:
+        raise _bad(path.name, f"must unpack to at most {MAX_BYTES:,} bytes", "more")
     return parse(content, path.name, dimensions)
 
 

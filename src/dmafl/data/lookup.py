@@ -17,7 +17,7 @@ from dmafl.data.dataset import Dataset
 from dmafl.data.folders import folders
 from dmafl.data.street_digits import EMBEDDED_SHA256, street_digits
 from dmafl.errors import BadInput, ShownAsIs, bad_input
-from dmafl.files import read_bytes
+from dmafl.files import open_regular, read_bytes
 
 EMBEDDED = "embedded"
 MAX_HASHED_BYTES = 300_000_000
@@ -55,7 +55,7 @@ def find(name: str, data_dir: str | Path | None = None, *, full: bool = False) -
     places = folders(data_dir)
     for folder in places:
         path = folder / f"{name}.npz"
-        if path.is_file():
+        if path.exists():
             return _cut(_load(name, read_bytes(path, "data"), str(path)), full)
     if name == catalogue.STREET_DIGITS.name:
         return street_digits(find("mnist", data_dir) if full else embedded("mnist"))
@@ -123,10 +123,10 @@ def _listing(name: str, file: Path | Traversable, source: str, seen: set[str]) -
     train, test, sha256, problem = 0, 0, None, None
     shape: tuple[int, ...] = ()
     try:
-        with file.open("rb") as opened:
+        with open_regular(file, "data") if isinstance(file, Path) else file.open("rb") as opened:
             layout = npz.headers(opened, source)
-            train, test = layout["x_train"][1][0], layout["x_test"][1][0]
-            shape = layout["x_train"][1][1:]
+            train, test = layout["x_train"].shape[0], layout["x_test"].shape[0]
+            shape = layout["x_train"].shape[1:]
             if opened.seek(0, io.SEEK_END) <= MAX_HASHED_BYTES:
                 opened.seek(0)
                 sha256 = hashlib.sha256(opened.read()).hexdigest()

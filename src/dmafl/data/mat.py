@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import struct
 import zlib
 from pathlib import Path
 
@@ -9,9 +11,25 @@ import numpy as np
 
 from dmafl.data.dataset import Bytes
 from dmafl.errors import BadInput, ShownAsIs, bad_input
+from dmafl.files import read_bytes
+from dmafl.files.limits import GIB
 
+MAX_BYTES = GIB
+"""The training images of SVHN are 225 million bytes."""
+_COMPRESSED, _CHUNK_BYTES = 15, 1 << 20
 _LABEL_OF_ZERO = 10
-_UNREADABLE = (ValueError, TypeError, IndexError, NotImplementedError, OSError, zlib.error)
+_UNREADABLE = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    NotImplementedError,
+    OSError,
+    MemoryError,
+    RecursionError,
+    zlib.error,
+)
 """What the reader raises on a file that is cut short or something else."""
 _REMEDY = "Fetch it again; if that does not help, the address serves something else."
 
@@ -22,7 +40,9 @@ def read(path: Path) -> tuple[Bytes, Bytes]:
     from scipy.io.matlab import MatReadError
 
     try:
-        content = loadmat(path, variable_names=["X", "y"])
+        given = read_bytes(path, "data", MAX_BYTES)
+        check_unpacked(given, MAX_BYTES)
+        content = loadmat(io.BytesIO(given), variable_names=["X", "y"])
     except (MatReadError, *_UNREADABLE) as error:
         raise _bad(path.name, "must be a MATLAB file (version 5)", str(error)) from None
     if "X" not in content or "y" not in content:
@@ -38,6 +58,22 @@ def read(path: Path) -> tuple[Bytes, Bytes]:
         rule = f"must hold labels 1..{_LABEL_OF_ZERO}"
         raise _bad(path.name, rule, "none" if len(labels) == 0 else f"{labels.min()}..{labels.max()}")
     return np.ascontiguousarray(images.transpose(3, 0, 1, 2)), (labels % _LABEL_OF_ZERO).astype(np.uint8)
+
+
+def check_unpacked(content: bytes, limit: int) -> None:
+    """Refuse a file whose compressed parts unpack to more than `limit`; nothing of them is kept here."""
+    position, total = 128, 0
+    while position + 8 <= len(content):
+        kind, length = struct.unpack_from("<II", content, position)
+        position += 8
+        if kind == _COMPRESSED:
+            unpacker, packed = zlib.decompressobj(), content[position : position + length]
+            while packed and total <= limit:
+                total += len(unpacker.decompress(packed, _CHUNK_BYTES))
+                packed = unpacker.unconsumed_tail
+            if total > limit:
+                raise ValueError(f"parts that unpack to more than {limit:,} bytes")
+        position += length
 
 
 def _bad(name: str, rule: str, value: str) -> BadInput:

@@ -7,14 +7,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load as parse
 from safetensors.numpy import save as serialise
 
 from dmafl.errors import BadInput, ShownAsIs, bad_input
-from dmafl.files import read_bytes, write_bytes
+from dmafl.files import parse_json, read_bytes, write_bytes
+from dmafl.files.limits import MAX_MODEL_BYTES
 from dmafl.learning.arrays import Vector
 
 ParameterLayout = tuple[tuple[str, tuple[int, ...]], ...]
@@ -24,6 +24,8 @@ SCHEMA = 1
 _OWN = ("schema", "layout")
 _ENTRY = "dmafl"
 _WHAT = "model"
+_REMEDY = "Write it again; it may be cut short."
+MAX_HEADER_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,40 +42,93 @@ def save(path: Path, parameters: Vector, layout: ParameterLayout, metadata: Mapp
 
     `metadata` says what the model is (task, architecture, scheme, seed, aggregation); values are kept as text.
     """
+    write_bytes(path, model_bytes(parameters, layout, metadata))
+
+
+def model_bytes(parameters: Vector, layout: ParameterLayout, metadata: Mapping[str, object]) -> bytes:
+    """What `save` writes."""
     arrays = split(np.ascontiguousarray(parameters, dtype=np.float32), layout)
     text = {name: str(value) for name, value in metadata.items()}
     own = {"schema": str(SCHEMA), "layout": json.dumps([[name, list(shape)] for name, shape in layout])}
     # One entry: the library writes several in an order that changes from time to time.
-    write_bytes(path, serialise(arrays, metadata={_ENTRY: json.dumps(text | own)}))
+    return bytes(serialise(arrays, metadata={_ENTRY: json.dumps(text | own)}))
 
 
 def load(path: Path) -> SavedModel:
     """The model in the file `path`; a damaged or foreign file is a `BadInput`."""
-    content = read_bytes(path, _WHAT)
-    try:
-        arrays = parse(content)
-        length = int.from_bytes(content[:8], "little")
-        entries = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
-        metadata: dict[str, str] = json.loads(entries.get(_ENTRY, "{}"))
-    except (SafetensorError, ValueError, KeyError, AttributeError) as error:
-        raise _damaged(path, str(error)) from None
-    if not isinstance(metadata, dict):
+    content = read_bytes(path, _WHAT, MAX_MODEL_BYTES)
+    header = _header(content, path)
+    entries = header.pop("__metadata__", None)
+    text = entries.get(_ENTRY, "{}") if isinstance(entries, dict) else "{}"
+    metadata = _json(text, path) if isinstance(text, str) else None
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise _damaged(path, "no metadata")
     if metadata.get("schema") != str(SCHEMA):
         raise _damaged(path, f"schema {metadata.get('schema')}")
+    layout = _layout(_json(metadata.get("layout", "null"), path), path)
+    places = _places(header, layout, path)
+    start = 8 + int.from_bytes(content[:8], "little")
+    # Everything after the header belongs to one array, so that there is nothing that is not looked at.
+    end = start
+    for begin, after in sorted(places):
+        if begin != end - start:
+            raise _damaged(path, "arrays that overlap or leave gaps")
+        end = start + after
+    if end != len(content):
+        raise _damaged(path, f"{len(content) - start:,} bytes for arrays of {end - start:,}")
+    pieces = [np.frombuffer(content, "<f4", (after - begin) // 4, start + begin) for begin, after in places]
+    own = {name: value for name, value in metadata.items() if name not in _OWN}
+    return SavedModel(np.concatenate(pieces).astype(np.float32, copy=False), layout, own)
+
+
+def _header(content: bytes, path: Path) -> dict[str, Any]:
+    """What the file says of its arrays; its length comes first."""
+    length = int.from_bytes(content[:8], "little")
+    if len(content) < 8 or length > min(len(content) - 8, MAX_HEADER_BYTES):
+        raise _damaged(path, f"a header of {length:,} bytes in a file of {len(content):,}")
+    header = _json(content[8 : 8 + length], path)
+    if not isinstance(header, dict):
+        raise _damaged(path, "no header")
+    return header
+
+
+def _json(text: str | bytes, path: Path) -> Any:
     try:
-        layout = tuple(
-            (str(name), tuple(int(n) for n in shape)) for name, shape in json.loads(metadata["layout"])
-        )
-    except (KeyError, ValueError, TypeError) as error:
-        raise _damaged(path, f"no valid layout ({error})") from None
+        return parse_json(text if isinstance(text, bytes) else text.encode(), str(path), _WHAT)
+    except BadInput as error:
+        raise _damaged(path, error.problems[0].value) from None
+
+
+def _layout(given: Any, path: Path) -> ParameterLayout:
+    """Names and shapes of the arrays in their order."""
+    try:
+        layout = tuple((name, tuple(shape)) for name, shape in given)
+    except (TypeError, ValueError):
+        layout = ()
+    sizes = [size for _, shape in layout for size in shape]
+    whole = all(isinstance(size, int) and not isinstance(size, bool) and size >= 0 for size in sizes)
+    if not layout or not whole or not all(isinstance(name, str) for name, _ in layout):
+        raise _damaged(path, "no valid layout")
+    return layout
+
+
+def _places(header: dict[str, Any], layout: ParameterLayout, path: Path) -> list[tuple[int, int]]:
+    """First byte and end of each array of the layout, which is all that the header has."""
+    if set(header) != {name for name, _ in layout} or len(header) != len(layout):
+        raise _damaged(path, f"{len(header)} arrays for a layout of {len(layout)}")
+    places = []
     for name, shape in layout:
-        if name not in arrays or arrays[name].shape != shape or arrays[name].dtype != np.float32:
-            raise _damaged(path, f"no float32 array {name!r} of shape {shape}")
-    if len(arrays) != len(layout) or not layout:
-        raise _damaged(path, f"{len(arrays)} arrays for a layout of {len(layout)}")
-    parameters = np.concatenate([arrays[name].reshape(-1) for name, _ in layout])
-    return SavedModel(parameters, layout, {name: text for name, text in metadata.items() if name not in _OWN})
+        entry = header[name]
+        offsets = entry.get("data_offsets") if isinstance(entry, dict) else None
+        wanted = {"dtype": "F32", "shape": list(shape), "data_offsets": offsets}
+        if entry != wanted or not isinstance(offsets, list) or len(offsets) != 2:
+            raise _damaged(path, f"no float32 array {name[:60]!r} of shape {shape}")
+        if not all(isinstance(one, int) and one >= 0 for one in offsets):
+            raise _damaged(path, f"no place of the array {name[:60]!r}")
+        if offsets[1] - offsets[0] != 4 * math.prod(shape):
+            raise _damaged(path, f"{offsets[1] - offsets[0]:,} bytes for {name[:60]!r} of shape {shape}")
+        places.append((offsets[0], offsets[1]))
+    return places
 
 
 def split(parameters: Vector, layout: ParameterLayout) -> dict[str, Vector]:
@@ -95,5 +150,5 @@ def _damaged(path: Path, found: str) -> BadInput:
         str(path),
         f"must be a {_WHAT} that dmafl saved",
         ShownAsIs(found),
-        "Write it again; it may be cut short.",
+        _REMEDY,
     )

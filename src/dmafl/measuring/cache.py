@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dmafl.data.folders import cache_folder
-from dmafl.files import write_bytes, write_json
+from dmafl.errors import BadInput
+from dmafl.files import read_checked, read_checked_bytes, say_once, write_checked, write_checked_bytes
+from dmafl.files.npz import parse_npy
 from dmafl.learning.arrays import Vector
+
+AGAIN = "It is not used: what it held is measured again."
 
 
 def usual_folder() -> Path:
@@ -20,31 +23,35 @@ def usual_folder() -> Path:
 
 
 class Cache:
-    """Files by key. What cannot be read counts as not there; without a folder nothing is kept."""
+    """Files by key. What is damaged counts as not there, which is said; without a folder nothing is kept."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
     def read(self, *path: str) -> Any:
         """The JSON content kept under `path`, or None."""
+        if self._folder is None or not self._json(*path).exists():
+            return None
         try:
-            return None if self._folder is None else json.loads(self._json(*path).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            return read_checked(self._json(*path), "kept measurement", AGAIN)
+        except BadInput as error:
+            say_once(str(error))
             return None
 
     def write(self, content: Any, *path: str) -> None:
         """Keep JSON content under `path`."""
         if self._folder is not None:
-            write_json(self._json(*path), content)
+            write_checked(self._json(*path), content)
 
     def read_model(self, *path: str) -> Vector | None:
         """The model kept under `path`, or None."""
+        if self._folder is None or not self._model(*path).exists():
+            return None
+        file = self._model(*path)
         try:
-            if self._folder is None:
-                return None
-            with self._npy(*path).open("rb") as file:
-                found = np.load(file, allow_pickle=False)
-        except (OSError, ValueError, EOFError):
+            found = parse_npy(read_checked_bytes(file, "kept model", AGAIN), str(file))
+        except BadInput as error:
+            say_once(str(error))
             return None
         return found if found.dtype == np.float32 and found.ndim == 1 else None
 
@@ -53,12 +60,12 @@ class Cache:
         if self._folder is not None:
             content = io.BytesIO()
             np.save(content, model, allow_pickle=False)
-            write_bytes(self._npy(*path), content.getvalue())
+            write_checked_bytes(self._model(*path), content.getvalue())
 
     def _json(self, *path: str) -> Path:
         assert self._folder is not None
         return self._folder.joinpath(*path).with_suffix(".json")
 
-    def _npy(self, *path: str) -> Path:
+    def _model(self, *path: str) -> Path:
         assert self._folder is not None
-        return self._folder.joinpath(*path).with_suffix(".npy")
+        return self._folder.joinpath(*path).with_suffix(".model")

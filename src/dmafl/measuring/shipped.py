@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
+from dmafl.files import parse_json
 from dmafl.measuring.measured import Measured
 
 NAME = "demo.json"
@@ -16,7 +16,7 @@ def shipped(key: str) -> Measured | None:
     place = shipped_file()
     if not place.is_file():
         return None
-    given = json.loads(place.read_text(encoding="utf-8"))
+    given = parse_json(place.read_bytes(), NAME, "measured constants", "Install dmafl again.")
     return Measured.from_plain(given, NAME) if given.get("key") == key else None
 
 

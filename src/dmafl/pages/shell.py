@@ -85,7 +85,7 @@ class Content:
             f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
             f"font-src data:; connect-src {asked}; base-uri 'none'; form-action 'none'"
         )
-        return Template(asset("shell.html")).substitute(
+        made = Template(asset("shell.html")).substitute(
             policy=element("meta", http_equiv="Content-Security-Policy", content=policy),
             title=element("title", self.title),
             styles="\n".join(asset(name) for name in ("shell.css", *styles)),
@@ -96,6 +96,12 @@ class Content:
             version=__version__,
             scripts="\n".join(f"<script>{code}</script>" for code in codes),
         )
+        return as_utf8(made).decode()
+
+
+def as_utf8(text: str) -> bytes:
+    """`text` as a page has it; bytes of a file's name that are no text are spelled out, as JSON does too."""
+    return text.encode(errors="backslashreplace")
 
 
 def script_json(value: Any) -> str:

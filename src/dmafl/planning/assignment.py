@@ -7,10 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from dmafl.planning.choice import Choice, Drawn, jobs_from, times_of
+from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.offers import AT_ONCE, Offers, offers
 from dmafl.planning.prices import UnitCosts
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.quality import Calibrated
+from dmafl.planning.weights import Work
 from dmafl.randomness import FloatArray
 from dmafl.theory.gram_bias import MEMORY
 from dmafl.theory.jobs import TaskJobs
@@ -73,7 +75,7 @@ def start_order(
             cost = cost[:, usable]
             if kind == BALANCED:
                 full = float(np.abs(F**2 @ sign).mean())
-                weight = BALANCE_FIRST * float(np.median(cost)) / max(full, 1e-300)
+                weight = BALANCE_FIRST * float(np.median(cost)) / max(full, 1e-150)
         toward = MEMORY * direction + alpha[g] * F
         reach = MEMORY * total + alpha[g]
         score = cost[g % some] + weight * ((toward**2) @ sign) / reach**2
@@ -126,13 +128,15 @@ def improve(
     priced: Priced,
     costs: UnitCosts,
     drawn: Drawn | None = None,
+    effort: Effort = UNLIMITED,
     *,
     sweeps: int = 8,
 ) -> tuple[Choice, float]:
     """Let other devices complete slots while the priced objective falls; many slots at once where they agree."""
     value = priced(choice)
     for _ in range(sweeps):
-        offered = offers(task, choice, jobs_of(choice), costs, drawn)
+        effort.spend(Work.OFFERS, task.quality.name, task.slots, task.slots * len(costs.sample))
+        offered = offers(task, choice, jobs_of(choice), costs, drawn, effort)
         gain = offered.gain
         slots = np.flatnonzero(gain < -1e-12 * max(1.0, abs(value)))
         slots = slots[np.argsort(gain[slots], kind="stable")]

@@ -1,9 +1,9 @@
-"""`auto`: the best plan that the time allows: descent, exact resources, whole numbers, local search."""
+"""`auto`: the best plan that the effort allows: descent, exact resources, whole numbers, local search."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy as np
 from dmafl.planning.assignment import orders_to_try
 from dmafl.planning.choice import Choice, all_past, times_of, used_J
 from dmafl.planning.descent import Candidate, Descent
+from dmafl.planning.effort import CutOff, Effort
 from dmafl.planning.exhaustive import exhaustive, few_schedules
-from dmafl.planning.found import Budget, Found, Progress, better, found_of, order
+from dmafl.planning.found import Found, better, found_of, order
 from dmafl.planning.local_search import LimitPrices, search
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.repair import fastest, whole_and_repaired
@@ -25,47 +26,57 @@ MOST_SCHEDULES = 1500
 SEARCHES = 6
 """How often local search and exact resources take turns."""
 FIRST_SHARE = 0.3
-"""Share of the time left for the first search, before exact resources."""
+"""Share of the effort left for the first search, before exact resources."""
+DESCENT_TIME, BATTERY_TIME, SEARCH_TIME = 0.6, 0.7, 0.8
+"""Shares of a time limit, if there is one, until which descents, prices of batteries and the first search end."""
 ENOUGH, PATIENCE = 1e-5, 0
 """Relative gain of a turn below which it was in vain, and how many of these in a row are borne."""
 EXACT_JOBS = 4000
 """Jobs up to which the exact resources of a fixed schedule are computed."""
 
 
-def auto(problem: Problem, budget: Budget, seed: int = 0, starts: Sequence[Sequence[Choice]] = ()) -> Found:
+def auto(problem: Problem, effort: Effort, seed: int = 0, starts: Sequence[Sequence[Choice]] = ()) -> Found:
     """The best whole choices found; `starts` are further ones to begin from, e.g. those of a plan to be revised."""
-    battery = np.zeros(problem.devices)
-    candidates = [_best_of_task(problem, task, battery, budget) for task in problem.tasks]
-    candidates, prices = _within_batteries(problem, candidates, budget)
+    candidates = _candidates(problem, effort)
+    candidates, prices = _within_batteries(problem, candidates, effort.hurried(BATTERY_TIME))
     relaxed: Sequence[Choice] = [one.choice for one in candidates]
-    if problem.quality == "calibrated" and budget.left > 0:  # for bounds, slots apart, the descent is enough
-        relaxed = search(problem, relaxed, budget.part(FIRST_SHARE), seed, prices=prices)
-    best = _finish(problem, relaxed, budget, "descent")
+    if problem.quality == "calibrated" and effort.leaves():  # for bounds, slots apart, the descent is enough
+        relaxed = search(problem, relaxed, effort.part(FIRST_SHARE).hurried(SEARCH_TIME), seed, prices=prices)
+    best = _finish(problem, relaxed, effort, "descent")
     for given in starts:
-        best = _better(best, _finish(problem, given, budget, "start"))
+        best = _better(best, _finish(problem, given, effort, "start"))
     if best.found.violation > 0:
-        quickest = [fastest(problem, task) for task in problem.tasks]
-        best = _better(best, _finish(problem, quickest, budget, "fastest"))
-    if few_schedules(problem, MOST_SCHEDULES) and budget.left > 0:
-        best = _better(best, _Finished(exhaustive(problem, budget, best.found.choices)))
-    return _searched(problem, best, budget, seed)
+        quickest = [fastest(problem, task, effort) for task in problem.tasks]
+        best = _better(best, _finish(problem, quickest, effort, "fastest"))
+    if few_schedules(problem, MOST_SCHEDULES) and effort.leaves():
+        best = _better(best, _kept(exhaustive(problem, effort, best.found.choices), effort))
+    return _searched(problem, best, effort, seed)
 
 
-def _searched(problem: Problem, best: _Finished, budget: Budget, seed: int) -> Found:
+def _candidates(problem: Problem, effort: Effort) -> list[Candidate]:
+    """The best of every task alone; each has its share of the time that is limited."""
+    battery, count = np.zeros(problem.devices), len(problem.tasks)
+    return [
+        _best_of_task(problem, task, battery, effort.hurried(DESCENT_TIME * (j + 1) / count))
+        for j, task in enumerate(problem.tasks)
+    ]
+
+
+def _searched(problem: Problem, best: _Finished, effort: Effort, seed: int) -> Found:
     """Local search at the prices of limits and exact resources in turn; last, single whole steps within the limits."""
     in_vain = 0
     for number in range(SEARCHES):
-        if budget.left <= 0 or best.prices is None or in_vain > PATIENCE:
+        if best.prices is None or in_vain > PATIENCE or not effort.leaves():
             break
-        moved = search(problem, best.exact, budget, seed + number, prices=best.prices)
-        tried = _finish(problem, moved, budget, "search")
+        moved = search(problem, best.exact, effort, seed + number, prices=best.prices)
+        tried = _finish(problem, moved, effort, "search")
         gained = 1.0 - tried.found.objective / best.found.objective
         in_vain = 0 if gained > ENOUGH else in_vain + 1
         best = _better(best, tried)
-    if budget.left > 0:
-        moved = search(problem, best.found.choices, budget, seed + SEARCHES)
-        best = _better(best, _Finished(found_of(problem, moved)))
-        budget.watch(Progress(budget.used, "whole", best.found.objective, best.found.violation))
+    if effort.leaves():
+        moved = search(problem, best.found.choices, effort, seed + SEARCHES)
+        best = _better(best, _kept(found_of(problem, moved), effort))
+        effort.tell("whole", best.found)
     return best.found
 
 
@@ -86,57 +97,76 @@ def _without_past(problem: Problem) -> bool:
     return all(task.past is None for task in problem.tasks)
 
 
-def _best_of_task(problem: Problem, task: TaskProblem, battery: FloatArray, budget: Budget) -> Candidate:
+def _best_of_task(problem: Problem, task: TaskProblem, battery: FloatArray, effort: Effort) -> Candidate:
     """The best number of jobs in flight and order: a start with each, then a descent from the best; for bounds, two."""
     if task.first_free == task.slots:
-        descent = Descent(problem, task, 1, battery)
-        return descent.candidate(all_past(task))
+        return Descent(problem, task, 1, battery).candidate(all_past(task))
     tried: list[tuple[Descent, Candidate]] = []
-    for in_flight, order_of_start in product(task.flights, orders_to_try(task)):
-        if budget.left < 0.6 * budget.seconds and len(tried) > 1:
-            break
-        descent = Descent(problem, task, in_flight, battery, order=order_of_start)
-        tried.append((descent, descent.run(rounds=0)))
-    tried.sort(key=lambda one: one[0].rank(one[1]))
-    best, least = tried[0][1], tried[0][0].rank(tried[0][1])
-    for descent, candidate in tried[: 1 if problem.quality == "calibrated" else 2]:
-        if budget.left > 0.3 * budget.seconds:
-            found = descent.run(candidate.choice)
-            if descent.rank(found) < least:
-                best, least = found, descent.rank(found)
-    return best
+    try:
+        for in_flight, order_of_start in product(task.flights, orders_to_try(task)):
+            if len(tried) > 1 and not effort.leaves(0.6):
+                break
+            descent = Descent(problem, task, in_flight, battery, order=order_of_start, effort=effort)
+            tried.append((descent, descent.run(rounds=0)))
+        tried.sort(key=lambda one: one[0].rank(one[1]))
+        for descent, candidate in tried[: 1 if problem.quality == "calibrated" else 2]:
+            if effort.leaves(0.3):
+                tried.append((descent, descent.run(candidate.choice)))
+    except CutOff:
+        if not tried:
+            return Descent(problem, task, 1, battery).candidate(fastest(problem, task))
+    return min(tried, key=lambda one: one[0].rank(one[1]))[1]
 
 
 def _within_batteries(
-    problem: Problem, candidates: list[Candidate], budget: Budget
+    problem: Problem, candidates: list[Candidate], effort: Effort
 ) -> tuple[list[Candidate], LimitPrices]:
     """Raise the price of overdrawn batteries until none is, or it does not help; and the prices of all limits then."""
     battery = problem.world.devices.battery_J
     price = np.zeros(problem.devices)
     for _ in range(BATTERY_ROUNDS):
         over = used_J(problem, [one.choice for one in candidates]) / battery
-        if (over <= 1.0).all() or budget.left <= 0:
+        if (over <= 1.0).all() or not effort.leaves():
             break
         base = max(float(np.mean([task.price_of_J for task in problem.tasks])) * problem.c2, 1e-12)
         price = np.where(over > 1.0, np.maximum(price, 0.3 * base) * np.clip(over, 1.3, 4.0), price)
-        for j, task in enumerate(problem.tasks):
-            if task.first_free == task.slots:
-                continue
-            descent = Descent(problem, task, candidates[j].choice.in_flight, price)
-            descent.window_price = candidates[j].window_price
-            candidates[j] = descent.run(candidates[j].choice, rounds=1)
+        try:
+            candidates = [
+                _again(problem, task, one, price, effort)
+                for task, one in zip(problem.tasks, candidates, strict=True)
+            ]
+        except CutOff:
+            break
     return candidates, LimitPrices(np.asarray([one.window_price for one in candidates]), price)
 
 
-def _finish(problem: Problem, relaxed: Sequence[Choice], budget: Budget, stage: str) -> _Finished:
+def _again(
+    problem: Problem, task: TaskProblem, candidate: Candidate, battery_J: FloatArray, effort: Effort
+) -> Candidate:
+    """The candidate after another round with these prices of batteries."""
+    if task.first_free == task.slots:
+        return candidate
+    descent = Descent(problem, task, candidate.choice.in_flight, battery_J, effort=effort)
+    descent.window_price = candidate.window_price
+    return descent.run(candidate.choice, rounds=1)
+
+
+def _finish(problem: Problem, relaxed: Sequence[Choice], effort: Effort, stage: str) -> _Finished:
     """Exact resources at this schedule, then whole numbers."""
-    found, exact, prices = whole_and_repaired(problem, relaxed), tuple(relaxed), None
+    found, exact, prices = whole_and_repaired(problem, relaxed, effort), tuple(relaxed), None
+    effort.keep(found)
     if _without_past(problem) and sum(task.slots for task in problem.tasks) <= EXACT_JOBS:
-        solved = solve_resources(problem, _kept_versions(problem, relaxed))
+        solved = solve_resources(problem, _kept_versions(problem, relaxed), effort)
         exact, prices = solved.choices, LimitPrices(solved.window_prices, solved.battery_prices)
-        found = better(found, whole_and_repaired(problem, exact))
-    budget.watch(Progress(budget.used, stage, found.objective, found.violation))
-    return _Finished(found, exact, prices)
+        found = better(found, whole_and_repaired(problem, exact, effort))
+    effort.tell(stage, found)
+    return replace(_kept(found, effort), exact=exact, prices=prices)
+
+
+def _kept(found: Found, effort: Effort) -> _Finished:
+    """Choices that a cut-off leaves in hand."""
+    effort.keep(found)
+    return _Finished(found)
 
 
 def _kept_versions(problem: Problem, choices: Sequence[Choice]) -> list[Choice]:

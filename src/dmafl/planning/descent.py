@@ -8,8 +8,10 @@ import numpy as np
 
 from dmafl.planning.assignment import CHEAP, improve, in_flight_versions, start_order, valid_versions
 from dmafl.planning.choice import Choice, Drawn, cost_at, device_J, jobs_from, late_s, times_of
+from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.prices import Prices, UnitCosts, unit_costs
 from dmafl.planning.problem import Problem, TaskProblem
+from dmafl.planning.weights import Work
 from dmafl.planning.work import best_work, label_pull
 from dmafl.randomness import FloatArray
 from dmafl.theory.jobs import TaskJobs
@@ -21,6 +23,10 @@ HALVINGS = 8
 FACTOR, FEW = float(np.log(8.0)), 2
 """By how much the price changes while it is only known to be too low or too high, in logarithms; and how many such
 steps below the first price it counts as none."""
+MOST_RESTARTS = 20
+"""How often the search for that price may begin again without one."""
+PRICE_OF_FREE_J = 1e-12
+"""Stands for the price of a joule where energy costs nothing: that of time begins somewhere."""
 NEARLY = 0.02
 """Share of the window by which a candidate may miss it."""
 EARLY = 0.04
@@ -58,9 +64,10 @@ class Descent:
         battery_J: FloatArray,
         drawn: Drawn | None = None,
         order: str = CHEAP,
+        effort: Effort = UNLIMITED,
     ) -> None:
         self.problem, self.task, self.in_flight, self.battery_J = problem, task, in_flight, battery_J
-        self.drawn, self.order = drawn, order
+        self.drawn, self.order, self.effort = drawn, order, effort
         self.window_price = 0.0
 
     def run(self, start: Choice | None = None, rounds: int = ROUNDS) -> Candidate:
@@ -69,7 +76,7 @@ class Descent:
         best = self.candidate(choice)
         for _ in range(rounds):
             costs = self.costs(self.jobs(choice))
-            choice, _ = improve(self.task, choice, self.jobs, self._priced, costs, self.drawn)
+            choice, _ = improve(self.task, choice, self.jobs, self._priced, costs, self.drawn, self.effort)
             choice = self.meet_window(choice)
             found = self.candidate(choice)
             if self.rank(found) >= self.rank(best):
@@ -87,6 +94,7 @@ class Descent:
 
     def candidate(self, choice: Choice) -> Candidate:
         """What a choice costs, and how late it is."""
+        self._spend(Work.EVALUATION)
         times = times_of(self.task, choice)
         cost = cost_at(self.problem, self.task, choice, times).total
         return Candidate(choice, cost, late_s(self.task, choice, times), self.window_price)
@@ -110,6 +118,7 @@ class Descent:
     def _start(self) -> Choice:
         task, G = self.task, self.task.slots
         flat = middling(task, np.resize(task.usable, G), np.arange(G))
+        self._spend(Work.START, G * self.problem.devices)
         costs = self.costs(self.jobs(flat.after(task.past)))
         work = flat.work[0] if self.drawn is None else self.drawn.steps * self.drawn.batch
         works = np.broadcast_to(work, self.problem.devices)
@@ -121,15 +130,16 @@ class Descent:
     def respond(self, choice: Choice, labels: FloatArray) -> Choice:
         """The best work and frequencies at the prices of this moment; `labels` from `label_pull`."""
         jobs = self.jobs(choice)
-        return best_work(self.task, choice, jobs, self.costs(jobs), labels)
+        return best_work(self.task, choice, jobs, self.costs(jobs), labels, self.effort)
 
-    def meet_window(self, choice: Choice) -> Choice:
+    def meet_window(self, choice: Choice, restarts: int = MOST_RESTARTS) -> Choice:
         """Respond to prices; where the window is missed, raise the price of time until it is met, if it can be.
 
         The price is found by interpolation of how late the task ends over the logarithm of the price.
         """
         if self.drawn is not None:
             return self.drawn.given_to(choice)
+        self._spend(Work.LABELS)
         labels = label_pull(self.task.quality, self.jobs(choice))
         early = -EARLY * float(self.task.window_s.min())
         missed: tuple[float, float] | None = None  # logarithm of a price that is too low, and how late
@@ -158,8 +168,10 @@ class Descent:
             else:
                 at += FACTOR if met is None else -FACTOR
             if met is not None and missed is None and met[0] < np.log(self._first_price(best)) - FEW * FACTOR:
+                if not restarts:
+                    break
                 self.window_price = 0.0
-                return self.meet_window(best)
+                return self.meet_window(best, restarts - 1)
             self.window_price = float(np.exp(at))
         if met is None:
             return found
@@ -170,10 +182,15 @@ class Descent:
         """A price of time of the size at which computing faster begins to pay."""
         task = self.task
         i = choice.device
-        kappa = task.price_of_J * self.problem.c2 * self.problem.energy_per_work(task)[i]
+        price_of_J = task.price_of_J * self.problem.c2 or PRICE_OF_FREE_J
+        kappa = price_of_J * self.problem.energy_per_work(task)[i]
         return float(np.median(2.0 * kappa * task.lowest_Hz[i] ** 3 / task.cycles[i])) * self.in_flight
 
+    def _spend(self, work: Work, items: int = 0) -> None:
+        self.effort.spend(work, self.problem.quality, self.task.slots, items)
+
     def _priced(self, choice: Choice) -> float:
+        self._spend(Work.EVALUATION)
         times = times_of(self.task, choice)
         value = cost_at(self.problem, self.task, choice, times).total
         value += self.window_price * float(times.end_s[-1])

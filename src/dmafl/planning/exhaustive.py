@@ -10,11 +10,13 @@ import numpy as np
 from dmafl.errors import ShownAsIs, bad_input
 from dmafl.planning.choice import Choice, cost_of, times_of
 from dmafl.planning.descent import Candidate, Descent, middling
-from dmafl.planning.found import Budget, Found, Progress, better, found_of, order
+from dmafl.planning.effort import CutOff, Effort
+from dmafl.planning.found import Found, better, found_of, order
 from dmafl.planning.local_search import search
 from dmafl.planning.problem import Problem, TaskProblem
-from dmafl.planning.repair import repaired, whole_and_repaired
+from dmafl.planning.repair import fastest, repaired, whole_and_repaired
 from dmafl.planning.resources import solve_resources
+from dmafl.planning.weights import Work
 
 MOST_SCHEDULES = 20_000
 MOST_SLOTS = 14
@@ -22,6 +24,8 @@ MOST_RANKED = 80
 """Schedules that get their own resources where the work of others is known."""
 WORK_MOVES = 25
 """Changes of work tried per job around exact resources."""
+LAST_SCHEDULE = 0.9
+"""Share of a time limit after which no further schedule is tried."""
 MARGIN = 0.005
 """Quick resources may be worse than exact ones by this much more than twice the most seen so far; schedules that could
 not beat the best even so are left out."""
@@ -34,7 +38,7 @@ def few_schedules(problem: Problem, most: int) -> bool:
     return all(sum(1 for _ in schedules(task, most + 1)) <= most for task in problem.tasks)
 
 
-def exhaustive(problem: Problem, budget: Budget, known: Sequence[Choice] = ()) -> Found:
+def exhaustive(problem: Problem, effort: Effort, known: Sequence[Choice] = ()) -> Found:
     """The best whole choices over all schedules.
 
     Tasks are searched one by one, since only batteries join them; where those are overdrawn together, work is cut. With
@@ -48,10 +52,15 @@ def exhaustive(problem: Problem, budget: Budget, known: Sequence[Choice] = ()) -
             "Use the solver `auto`.",
         )
     best = [
-        _best_of_task(problem, task, budget, known[j] if known else None)
+        _best_of_task(
+            problem,
+            task,
+            effort.hurried(LAST_SCHEDULE * (j + 1) / len(problem.tasks)),
+            known[j] if known else None,
+        )
         for j, task in enumerate(problem.tasks)
     ]
-    return found_of(problem, repaired(problem, best))
+    return found_of(problem, repaired(problem, best, effort))
 
 
 def schedules(task: TaskProblem, most: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -76,38 +85,65 @@ def schedules(task: TaskProblem, most: int) -> Iterator[tuple[np.ndarray, np.nda
         yield np.asarray(device), np.asarray(version)
 
 
-def _best_of_task(problem: Problem, task: TaskProblem, budget: Budget, known: Choice | None) -> Choice:
+def _best_of_task(problem: Problem, task: TaskProblem, effort: Effort, known: Choice | None) -> Choice:
+    """The best of all schedules; when cut off, the best so far."""
+    quick: list[Candidate] = []
+    best: list[Found] = []
+    try:
+        for device, version in _to_try(problem, task, effort, known):
+            quick.append(_quick(problem, task, device, version, effort))
+        quick.sort(key=lambda one: _rank(task, one))
+        _all_exact(problem, task, quick, effort, best)
+    except CutOff:
+        if not best:
+            return min(quick, key=lambda one: _rank(task, one)).choice if quick else fastest(problem, task)
+    return best[-1].choices[0]
+
+
+def _to_try(
+    problem: Problem, task: TaskProblem, effort: Effort, known: Choice | None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """All schedules; the best of them with the work of `known`, if it is."""
     every = list(schedules(task, MOST_SCHEDULES + 1))
-    if known is not None:
-        costs = [cost_of(problem, task, _with_work_of(known, *one)).total for one in every]
-        every = [every[k] for k in np.argsort(costs, kind="stable")[:MOST_RANKED]]
-    quick = [_quick(problem, task, device, version) for device, version in every]
-    quick.sort(key=lambda one: (max(one.late_s, 0.0) > 0.05 * float(task.window_s.min()), one.cost))
+    if known is None:
+        return every
+    costs = []
+    for one in every:
+        effort.spend(Work.EVALUATION, problem.quality, task.slots)
+        costs.append(cost_of(problem, task, _with_work_of(known, *one)).total)
+    return [every[k] for k in np.argsort(costs, kind="stable")[:MOST_RANKED]]
+
+
+def _rank(task: TaskProblem, one: Candidate) -> tuple[bool, float]:
+    return max(one.late_s, 0.0) > 0.05 * float(task.window_s.min()), one.cost
+
+
+def _all_exact(
+    problem: Problem, task: TaskProblem, quick: list[Candidate], effort: Effort, best: list[Found]
+) -> None:
+    """Exact resources for one schedule after another; `best` grows by everyone that is better than all before."""
     alone = replace(problem, tasks=(task,))
-    best: Found | None = None
     most_gained = 0.0
     for one in quick:
-        if best is not None:
-            hopeless = one.cost * (1.0 - 2.0 * most_gained - MARGIN) > best.objective
-            if (hopeless and best.violation == 0) or budget.left <= 0:
+        if best:
+            hopeless = one.cost * (1.0 - 2.0 * most_gained - MARGIN) > best[-1].objective
+            if (hopeless and best[-1].violation == 0) or not effort.leaves():
                 break
-        found = _exact(alone, task, one, budget)
+        found = _exact(alone, task, one, effort)
         if one.late_s <= 0:
             most_gained = max(most_gained, 1.0 - found.objective / one.cost)
-        if best is None or better(found, best) is found:
-            best = found
-            budget.watch(Progress(budget.used, "exhaustive", found.objective, found.violation))
-    assert best is not None
-    return best.choices[0]
+        if not best or better(found, best[-1]) is found:
+            best.append(found)
+            effort.tell("exhaustive", found)
 
 
-def _exact(alone: Problem, task: TaskProblem, one: Candidate, budget: Budget) -> Found:
+def _exact(alone: Problem, task: TaskProblem, one: Candidate, effort: Effort) -> Found:
     """A schedule with its exact resources in whole numbers, and single steps around them."""
     choice = one.choice.with_(version=times_of(task, one.choice).version)
     much = choice.with_(steps=np.full(task.slots, task.steps_range[1]))
-    starts = [[choice], *(list(solve_resources(alone, [start]).choices) for start in (choice, much))]
-    best = min((whole_and_repaired(alone, start) for start in starts), key=order)
-    moved = search(alone, best.choices, budget, 0, schedule_too=False, moves_a_job=WORK_MOVES)
+    starts = [[choice], *(list(solve_resources(alone, [start], effort).choices) for start in (choice, much))]
+    best = min((whole_and_repaired(alone, start, effort) for start in starts), key=order)
+    moved = search(alone, best.choices, effort, 0, schedule_too=False, moves_a_job=WORK_MOVES)
     return better(best, found_of(alone, moved))
 
 
@@ -119,8 +155,10 @@ def _with_work_of(known: Choice, device: np.ndarray, version: np.ndarray) -> Cho
     return Choice(device, version, known.steps, known.batch, own)
 
 
-def _quick(problem: Problem, task: TaskProblem, device: np.ndarray, version: np.ndarray) -> Candidate:
+def _quick(
+    problem: Problem, task: TaskProblem, device: np.ndarray, version: np.ndarray, effort: Effort
+) -> Candidate:
     """The schedule with resources that answer prices."""
     choice = middling(task, device, version)
-    descent = Descent(problem, task, choice.in_flight, np.zeros(problem.devices))
+    descent = Descent(problem, task, choice.in_flight, np.zeros(problem.devices), effort=effort)
     return descent.candidate(descent.meet_window(choice))

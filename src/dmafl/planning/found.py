@@ -1,54 +1,13 @@
-"""What solvers find, how much time they have, and whoever watches."""
+"""What solvers find, and which of two is better."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from dmafl.planning.choice import Choice, cost_at, times_of, used_J
 from dmafl.planning.problem import Problem
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What a watcher is told: how long, how good, how far from the limits, and what is known below."""
-
-    seconds: float
-    stage: str
-    objective: float
-    violation: float
-
-
-Watch = Callable[[Progress], None]
-
-
-@dataclass
-class Budget:
-    """Computing time, and whoever watches it pass.
-
-    It is this process's CPU time: plans do not get worse because the machine has other work to do.
-    """
-
-    seconds: float
-    watch: Watch = lambda progress: None
-    begun: float = field(default_factory=time.process_time)
-
-    @property
-    def used(self) -> float:
-        """Seconds since the start."""
-        return time.process_time() - self.begun
-
-    @property
-    def left(self) -> float:
-        """Seconds that remain."""
-        return self.seconds - self.used
-
-    def part(self, share: float) -> Budget:
-        """A budget that ends after this share of what is left."""
-        return Budget(self.used + share * self.left, self.watch, self.begun)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,13 @@ import numpy as np
 from scipy.sparse import coo_matrix, csc_matrix, diags
 from scipy.sparse.linalg import splu
 
+from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.limits import Limits
 from dmafl.planning.smooth_quality import late_is_good, scores_of, smooth_value
 from dmafl.planning.stacked import Point, Stacked
 from dmafl.planning.subproblem import Prices
 from dmafl.planning.surrogate import Surrogate, slopes_of, surrogate_of
+from dmafl.planning.weights import Work
 from dmafl.randomness import FloatArray
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.movement import movement
@@ -95,7 +97,15 @@ class _Entries:
 class InteriorMethod:
     """Minimises the cost of a schedule from a starting point."""
 
-    def __init__(self, stacked: Stacked, start: Point, pull: FloatArray, *, warm: bool = False) -> None:
+    def __init__(
+        self,
+        stacked: Stacked,
+        start: Point,
+        pull: FloatArray,
+        effort: Effort = UNLIMITED,
+        *,
+        warm: bool = False,
+    ) -> None:
         """`pull`: further cost of a second of each job's computing, (n,); `warm`: the start is about the solution."""
         self.stacked, self.limits, self.pull = stacked, Limits(stacked, start), pull
         self.A, self.b = self.limits.less.matrix(self.limits.width)
@@ -104,7 +114,7 @@ class InteriorMethod:
         place = np.full(stacked.problem.devices, -1)
         place[self.limits.limited] = np.arange(len(self.limits.limited))
         self.battery_of = place[stacked.device]
-        self.start, self.warm = start, warm
+        self.start, self.warm, self.effort = start, warm, effort
         self.value = np.inf
         self.late_is_good = np.asarray([late_is_good(task) for task in stacked.problem.tasks])
         self.scores: list[FloatArray | None] = []
@@ -125,6 +135,7 @@ class InteriorMethod:
 
     def cost(self, x: FloatArray) -> float:
         """The cost, in units of that at the start."""
+        self._spend(Work.MERIT)
         tasks, point = self.stacked.problem.tasks, self.limits.point(x)
         jobs = self.jobs(x)
         self.scores = scores_of(tasks, jobs)
@@ -160,6 +171,7 @@ class InteriorMethod:
             if len(self.trace) % _REFRESH == 0 and self._gap(state) > _SETTLED:
                 self.stacked = self.stacked.refreshed(self.limits.point(state.x))
                 self.value = self.cost(state.x)
+            self._spend(Work.NEWTON)
             gradient, entries, size = self._model(state)
             mu = self._target(state, residual)
             step = self._direction(state, gradient, entries, size, mu)
@@ -219,6 +231,9 @@ class InteriorMethod:
             )
         )
 
+    def _spend(self, work: Work) -> None:
+        self.effort.spend(work, self.stacked.problem.quality, len(self.stacked))
+
     # -- Newton's system ------------------------------------------------------------------------------
 
     def _model(self, z: _State) -> tuple[FloatArray, _Entries, int]:
@@ -239,6 +254,7 @@ class InteriorMethod:
         entries.add(lim.T, lim.T, weight * 6.0 * q**3 / T**4)
         entries.add(lim.q, lim.T, -weight * 6.0 * q**2 / T**3, both=True)
         for j, jobs in enumerate(self.jobs(x)):
+            self.effort.look()
             size = self._task(j, jobs, gradient, entries, size)
         return gradient, entries, size
 
@@ -347,6 +363,7 @@ class InteriorMethod:
         right[: lim.width] -= battery_pull
         right[rows_b] = -rb + z.sb - mu / z.yb
         right[rows_e] = -re
+        self.effort.look()
         try:
             factor = splu(
                 K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=_PIVOT, options={"SymmetricMode": True}

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmafl.planning.choice import Choice, device_J, used_J
-from dmafl.planning.found import Budget
+from dmafl.planning.effort import CutOff, Effort
 from dmafl.planning.many import ManyCosts, costs_of, how_many
 from dmafl.planning.moves import Moves, allowed, overlaid
 from dmafl.planning.problem import Problem, TaskProblem
+from dmafl.planning.weights import Work
 from dmafl.randomness import FloatArray, generator
 
 MOVES_A_JOB = 60
-"""Moves tried per job before the search ends, if time does not end it first."""
+"""Moves tried per job before the search ends, if the effort does not end first."""
 LEAST_MOVES = 1500
 """The least number of moves for a task whose schedule may change."""
 SOFT = 0.05
@@ -35,14 +36,14 @@ class LimitPrices:
 def search(
     problem: Problem,
     choices: Sequence[Choice],
-    budget: Budget,
+    effort: Effort,
     seed: int,
     *,
     schedule_too: bool = True,
     moves_a_job: int = MOVES_A_JOB,
     prices: LimitPrices | None = None,
 ) -> list[Choice]:
-    """Accept moves that lower a task's cost and keep windows and batteries, until moves or time run out.
+    """Accept moves that lower a task's cost and keep windows and batteries, until moves or effort run out.
 
     Without `schedule_too`, devices and versions stay, and only work and frequencies move. With `prices`, limits that
     have one may be missed a little for it: exact resources bring them back.
@@ -55,11 +56,17 @@ def search(
     free = [j for j, task in enumerate(problem.tasks) if task.first_free < task.slots]
     least = LEAST_MOVES if schedule_too else 0
     left = {j: max(moves_a_job * problem.tasks[j].slots, least) for j in free}
-    while any(count > 0 for count in left.values()) and budget.left > 0:
+    while any(count > 0 for count in left.values()) and effort.leaves():
         for j in free:
             if left[j] <= 0:
                 continue
-            others = used_J(problem, found) - device_J(problem, problem.tasks[j], found[j])
+            task = problem.tasks[j]
+            try:
+                n, G = how_many(task), task.slots
+                effort.spend(Work.NEIGHBOURS, problem.quality, G, n * G, calls=n)
+            except CutOff:
+                return found
+            others = used_J(problem, found) - device_J(problem, task, found[j])
             found[j], tried = rooms[j].moved(found[j], others)
             left[j] -= tried
     return found

@@ -67,7 +67,7 @@ def _calibrated(task: TaskProblem, quality: Calibrated, sample: float) -> float:
     steps = A / most  # at least so many, so at least so many samples of the smallest batch
     least, largest = steps * task.batch_range[0], A / float(np.sqrt(alpha.min())) * task.batch_range[1]
     noisy = task.weight * weight.noise * A / most
-    Q = np.clip(np.sqrt(noisy / max(sample, 1e-300)), least, largest)
+    Q = np.clip(np.sqrt(noisy / max(sample, 1e-150)), least, largest)
     work = noisy / Q + sample * Q
     piece = task.weight * training[1:] + work[:-1]
     constant = weight.constant - weight.noise / task.settings.samples_at_start

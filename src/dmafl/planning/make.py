@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dmafl.planning.found import Watch
+from dmafl.planning.effort import EFFORT, Effort, Watch
 from dmafl.planning.knowledge import knowledge_from
-from dmafl.planning.problem import QUALITIES, Knowledge, Problem, make_problem, must_be_one_of
-from dmafl.planning.solve import TIME_LIMIT_S, solve
+from dmafl.planning.one_thread import one_thread
+from dmafl.planning.problem import QUALITIES, Knowledge, Problem, must_be_one_of
+from dmafl.planning.solve import problem_in_time, solve
 from dmafl.plans.plan import Plan
 from dmafl.scenario.model import Scenario
 from dmafl.world.world import World
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from dmafl.measuring.measured import Measured
 
 
+@one_thread()
 def plan(
     scenario: Scenario | World,
     *,
@@ -25,7 +27,8 @@ def plan(
     quality: str = "calibrated",
     dissimilarity: str = "gram",
     participation: float = 0.0,
-    time_limit_s: float = TIME_LIMIT_S,
+    effort: float = EFFORT,
+    time_limit_s: float | None = None,
     seed: int = 0,
     workers: int = 1,
     data_dir: str | Path | None = None,
@@ -35,6 +38,10 @@ def plan(
 
     Without `measured`, constants are taken from the cache, or measured first (`dmafl.measure`). Raises `Infeasible`,
     which names the limit that binds and what would help, if there is no plan.
+
+    `effort` is how much work the planner may do, in units of about a second; it is counted, so that the same scenario
+    and seed give the same plan at any load. `time_limit_s` cuts planning off by the clock (not the measuring): the
+    plan's `status` says so, and another run may then give another plan.
     """
     world = scenario if isinstance(scenario, World) else World.resolve(scenario)
     if measured is None:
@@ -43,15 +50,15 @@ def plan(
         probes = probes_for(quality)
         measured = measure(world.scenario, probes=probes, workers=workers, data_dir=data_dir)
     knowledge = knowledge_from(world.scenario, measured)
-    problem = make_problem(
-        world, knowledge, quality=quality, dissimilarity=dissimilarity, participation=participation
+    counted = Effort(effort, time_limit_s, watch)
+    problem = problem_in_time(
+        counted, world, knowledge, quality=quality, dissimilarity=dissimilarity, participation=participation
     )
     return solve(
         problem,
         solver=solver,
-        time_limit_s=time_limit_s,
+        effort=counted,
         seed=seed,
-        watch=watch,
         constants=constants_of(problem, knowledge) | {"measured": measured.key},
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmafl.planning.choice import Choice, Drawn
+from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.prices import UnitCosts
 from dmafl.planning.problem import TaskProblem
 from dmafl.planning.quality import Sharp
@@ -32,13 +33,19 @@ class Offers:
 
 
 def offers(
-    task: TaskProblem, choice: Choice, jobs: TaskJobs, costs: UnitCosts, drawn: Drawn | None = None
+    task: TaskProblem,
+    choice: Choice,
+    jobs: TaskJobs,
+    costs: UnitCosts,
+    drawn: Drawn | None = None,
+    effort: Effort = UNLIMITED,
 ) -> Offers:
     """The best other device of each slot; with the work that is best for it where the quality is `sharp`."""
     closed = _Closed(task, choice)
     some = max(1, AT_ONCE // len(costs.sample))
     parts = []
     for first in range(0, task.slots, some):
+        effort.look()
         slots = slice(first, first + some)
         gain, steps, batch = _of_slots(task, choice, jobs, costs, drawn, slots)
         gain = np.where(closed.of(slots, gain.shape[1]), np.inf, gain)
@@ -67,7 +74,7 @@ def _of_slots(
         given = drawn.steps[None, :], drawn.batch[None, :]
     steps, batch = (np.broadcast_to(column, radio.shape) for column in given)
     cost = radio + costs.sample * (steps * batch)
-    quality = task.quality.replacements(jobs, cost / max(task.weight, 1e-300), slots)
+    quality = task.quality.replacements(jobs, cost / max(task.weight, 1e-150), slots)
     return cost - np.take_along_axis(cost, own, axis=1) + task.weight * quality, steps, batch
 
 
@@ -88,8 +95,8 @@ def _sharp(
     )
     each = jobs.with_(mix=mix, rate=rate, samples=samples)
     delta, variance = c.dissimilarity[None, :], c.variability**2 * c.sample_variance[None, :]
-    sample = costs.sample * (N / max(task.weight, 1e-300))  # in units of Num
-    batch = mix * c.smoothness * rate**2 * variance / np.maximum(sample, 1e-300)
+    sample = costs.sample * (N / max(task.weight, 1e-150))  # in units of Num
+    batch = mix * c.smoothness * rate**2 * variance / np.maximum(sample, 1e-150)
     batch = np.clip(np.sqrt(batch), *task.batch_range)
     pull = sharp_staleness_slope(jobs, c)[slots, None] - value * mix * rate
     constant, linear, square = slope_in_steps(each, c, delta, variance, batch)

@@ -7,23 +7,26 @@ from itertools import product
 
 import numpy as np
 
+from dmafl.errors import Problem as Trouble
 from dmafl.planning.assignment import orders_to_try
 from dmafl.planning.choice import Choice, Drawn
 from dmafl.planning.descent import Candidate, Descent
-from dmafl.planning.found import Budget, Found, found_of
+from dmafl.planning.effort import UNLIMITED, Effort
+from dmafl.planning.found import Found, found_of
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.repair import whole_and_repaired
 from dmafl.planning.resources import solve_resources
+from dmafl.planning.troubles import Infeasible
 from dmafl.schedule.jobs import Schedule
 from dmafl.schemes.draws import Drawn as DrawnOfAll
 
 
-def orders_for(problem: Problem, drawn: DrawnOfAll, budget: Budget) -> Found:
+def orders_for(problem: Problem, drawn: DrawnOfAll, effort: Effort) -> Found:
     """The best order of devices that keep their drawn steps, batches and frequencies."""
-    return found_of(problem, [_order(problem, task, drawn, budget) for task in problem.tasks])
+    return found_of(problem, [_order(problem, task, drawn, effort) for task in problem.tasks])
 
 
-def _order(problem: Problem, task: TaskProblem, drawn: DrawnOfAll, budget: Budget) -> Choice:
+def _order(problem: Problem, task: TaskProblem, drawn: DrawnOfAll, effort: Effort) -> Choice:
     own = Drawn(
         np.minimum(drawn.steps[:, task.number], task.settings.steps_max).astype(np.float64),
         np.minimum(drawn.batch[:, task.number], task.settings.samples_at_start).astype(np.float64),
@@ -31,22 +34,25 @@ def _order(problem: Problem, task: TaskProblem, drawn: DrawnOfAll, budget: Budge
     )
     found: list[Candidate] = []
     for in_flight, order in product(task.flights, orders_to_try(task)):
-        if found and budget.left < 0:
+        if found and not effort.leaves():
             break
-        descent = Descent(problem, task, in_flight, np.zeros(problem.devices), own, order)
+        descent = Descent(problem, task, in_flight, np.zeros(problem.devices), own, order, effort)
         found.append(descent.run())
     best = min(found, key=lambda one: (max(one.late_s, 0.0), one.cost))
     return best.choice
 
 
-def resources_for(problem: Problem, schedule: Schedule) -> tuple[Problem, Found]:
+def resources_for(problem: Problem, schedule: Schedule, effort: Effort = UNLIMITED) -> tuple[Problem, Found]:
     """The best resources for the jobs (device, task, version, slot) of `schedule`, whatever its staleness.
 
     The problem comes back with room for that staleness: only plans of our own making are held to K.
     """
     choices, tasks = [], []
     for task in problem.tasks:
-        own = Choice.of(schedule.of_task(task.number))
+        given = schedule.of_task(task.number)
+        if len(given) < task.slots:
+            raise Infeasible(_unfinished(task, len(given)))
+        own = Choice.of(given)
         stale = own.in_flight - 1
         if stale > task.settings.max_staleness:
             task = replace(task, settings=task.settings.model_copy(update={"max_staleness": stale}))
@@ -61,5 +67,14 @@ def resources_for(problem: Problem, schedule: Schedule) -> tuple[Problem, Found]
             )
         )
     roomy = replace(problem, tasks=tuple(tasks))
-    solved = solve_resources(roomy, choices)
-    return roomy, whole_and_repaired(roomy, solved.choices)
+    solved = solve_resources(roomy, choices, effort)
+    return roomy, whole_and_repaired(roomy, solved.choices, effort)
+
+
+def _unfinished(task: TaskProblem, done: int) -> Trouble:
+    return Trouble(
+        f"tasks.{task.name}.window_s",
+        f"must leave time and energy for {task.slots} aggregations in the order of fedasync",
+        f"{done} of them",
+        "Raise window_s or battery_J, lower slots or idle_max_s, or plan with dma-fl, which finds its own order.",
+    )

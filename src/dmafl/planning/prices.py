@@ -60,7 +60,7 @@ def unit_costs(problem: Problem, task: TaskProblem, prices: Prices) -> UnitCosts
     kappa = joule * problem.energy_per_work(task)
     second = prices.job_s + prices.compute_s
     # Where energy costs nothing any price of time asks for full speed, and none for the lowest.
-    best = np.cbrt(np.maximum(second, 0.0) * task.cycles / (2.0 * np.maximum(kappa, 1e-300)))
+    best = np.cbrt(np.maximum(second, 0.0) * task.cycles / (2.0 * np.maximum(kappa, 1e-150)))
     frequency = np.clip(best, task.lowest_Hz, task.highest_Hz)
     d = problem.world.devices
     return UnitCosts(

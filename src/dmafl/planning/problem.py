@@ -8,13 +8,13 @@ S0 to S8 (`dmafl.schedule.rules`). Every solver reads this; the world and the th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from dmafl.errors import bad_input
+from dmafl.errors import ShownAsIs, bad_input
 from dmafl.learning.aggregation import mix_weight
 from dmafl.physics.transmission import transfer_J
 from dmafl.planning.quality import CONCENTRATION, MOST_SPREAD, Calibrated, Printed, Quality, Sharp
@@ -30,6 +30,10 @@ from dmafl.world.world import World
 
 QUALITIES = ("calibrated", "sharp", "printed")
 DISSIMILARITIES = ("gram", "diagonal")
+MOST_ENTRIES = 50_000_000
+"""Of one table of a task: 400 MB."""
+TABLES = {"slots": "devices", "max_staleness": "kinds of staleness"}
+"""What there is of every slot, by the setting to lower."""
 TRANSFERS_AT_ONCE = 1_000_000
 """Transfers that are computed at a time."""
 
@@ -186,15 +190,18 @@ def make_problem(
     quality: str = "calibrated",
     dissimilarity: str = "gram",
     participation: float = 0.0,
+    look: Callable[[], None] = lambda: None,
 ) -> Problem:
     """The problem of a world; `knowledge` by task name.
 
     `participation`: share of its fair share G / I of slots that every device must complete (0: none, 1: all alike).
+    `look` is called again and again: it may raise.
     """
     must_be_one_of("quality", quality, QUALITIES)
     must_be_one_of("dissimilarity", dissimilarity, DISSIMILARITIES)
     if not 0.0 <= participation <= 1.0:
         raise bad_input("participation", "must lie in [0, 1]", participation, "Use 0 for no floor.")
+    _must_fit(world)
     seen, d = world.as_planned(), world.devices
     J, I = world.task_count, world.device_count  # noqa: E741
     side_by_side = d.frequency_min_Hz * J <= d.frequency_max_Hz * (1 + 1e-12)
@@ -203,7 +210,7 @@ def make_problem(
     weight = getattr(world.scenario.objective, f"quality_weight_{quality}")
     tasks = []
     for number, (name, settings) in enumerate(world.scenario.tasks.items()):
-        download_s, upload_s = _transfers(seen, number, settings.slots)
+        download_s, upload_s = _transfers(seen, number, settings.slots, look)
         tasks.append(
             TaskProblem(
                 number=number,
@@ -234,7 +241,23 @@ def make_problem(
     )
 
 
-def _transfers(seen: World, number: int, slots: int) -> tuple[FloatArray, FloatArray]:
+def _must_fit(world: World) -> None:
+    """Refuse a world whose tables of transfers or weights would not fit in memory."""
+    for name, task in world.scenario.tasks.items():
+        stale = min(task.max_staleness, task.slots - 1) + 1
+        for key, wide in (("slots", world.device_count), ("max_staleness", stale)):
+            if task.slots * wide > MOST_ENTRIES:
+                raise bad_input(
+                    f"tasks.{name}.{key}",
+                    f"must give tables of at most {MOST_ENTRIES:,} entries to be planned",
+                    ShownAsIs(f"{task.slots:,} slots times {wide:,} {TABLES[key]}"),
+                    "Lower it, or run a scheme that needs no plan.",
+                )
+
+
+def _transfers(
+    seen: World, number: int, slots: int, look: Callable[[], None]
+) -> tuple[FloatArray, FloatArray]:
     """T^D and T^U of a task by device and slot, (I, G) each; some devices at a time, which bounds the memory."""
     found = np.empty((2, seen.device_count, slots))
     some = max(1, TRANSFERS_AT_ONCE // slots)
@@ -246,7 +269,9 @@ def _transfers(seen: World, number: int, slots: int) -> tuple[FloatArray, FloatA
             seen.mobility, Static
         ):  # about where devices will be; `settle` uses the true places
             when = slot / slots * seen.devices.window_s[device, number]
+        look()
         found[0, own] = seen.download_s(device, task, slot, when).reshape(len(own), -1)
+        look()
         found[1, own] = seen.upload_s(device, task, slot, when).reshape(len(own), -1)
     return found[0], found[1]
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dmafl.planning.choice import Choice, Times, cost_of, times_of
+from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.interior import InteriorMethod
 from dmafl.planning.problem import Problem
 from dmafl.planning.quality import Printed
@@ -20,6 +21,7 @@ from dmafl.planning.smooth_quality import pull_of_others, scores_of
 from dmafl.planning.stacked import Point, Stacked, stack
 from dmafl.planning.subproblem import Prices, Subproblem
 from dmafl.planning.surrogate import Surrogate, surrogate_of
+from dmafl.planning.weights import Work
 from dmafl.randomness import FloatArray
 from dmafl.theory.jobs import TaskJobs
 
@@ -83,7 +85,7 @@ class Resources:
         return not self.broken
 
 
-def solve_resources(problem: Problem, choices: Sequence[Choice]) -> Resources:
+def solve_resources(problem: Problem, choices: Sequence[Choice], effort: Effort = UNLIMITED) -> Resources:
     """The best resources for the devices and versions of `choices`, from where they are.
 
     A job that starts after its version has been replaced receives the fresher one, as in `times_of`.
@@ -96,14 +98,16 @@ def solve_resources(problem: Problem, choices: Sequence[Choice]) -> Resources:
     n = sum(task.slots for task in problem.tasks)
     pull = np.zeros(n)
     for number in range(MAX_PASSES if n <= LARGE else MAX_PASSES // 2):
+        effort.spend(Work.EVALUATION, problem.quality, n)
         stacked = stack(problem, at, _times(problem, at))
         start = stacked.point_of(at)
         if number == 0 and _within(stacked, start):
             best = _Best(_cost(problem, at), at, False, None)
-        state = _minimise(stacked, start, pull, warm=number > 0)
+        state = _minimise(stacked, start, pull, effort, warm=number > 0)
         iterations += state.iterations
         if state.broken:
             break
+        effort.spend(Work.EVALUATION, problem.quality, n)
         cost, relabelled = _cost(problem, state.choices), _other_versions(stacked, state.choices)
         gained = np.inf if best is None else (best.cost - cost) / max(abs(cost), 1e-300)
         solved = state.converged and not relabelled
@@ -190,11 +194,11 @@ class _Cost:
         return [surrogate_of(task, own, scores, strength) for task, own, scores in known]
 
 
-def _minimise(stacked: Stacked, start: Point, pull: FloatArray, *, warm: bool) -> _Outcome:
+def _minimise(stacked: Stacked, start: Point, pull: FloatArray, effort: Effort, *, warm: bool) -> _Outcome:
     """By the interior-point method; by cone programs where a quality is not smooth, or if that fails."""
     smooth = not any(isinstance(task.quality, Printed) for task in stacked.problem.tasks)
     if smooth and not _cannot_be_in_time(stacked) and not _cannot_last(stacked):
-        found = InteriorMethod(stacked, start, pull, warm=warm).solve()
+        found = InteriorMethod(stacked, start, pull, effort, warm=warm).solve()
         if _within(stacked, found.point):
             choices = stacked.choices_at(found.point)
             return _Outcome(
@@ -207,23 +211,23 @@ def _minimise(stacked: Stacked, start: Point, pull: FloatArray, *, warm: bool) -
                 _other_samples(found.stacked, found.point),
             )
     if not _within(stacked, start):
-        least = _least_broken(stacked, start)
+        least = _least_broken(stacked, start, effort)
         if least.broken:
             return least
         start = stacked.point_of(least.choices)
-    return _by_cones(stacked, start)
+    return _by_cones(stacked, start, effort)
 
 
-def _by_cones(stacked: Stacked, start: Point) -> _Outcome:
+def _by_cones(stacked: Stacked, start: Point, effort: Effort) -> _Outcome:
     """Minimise surrogates as cone programs, one after another."""
     cost, point = _Cost(stacked), start
     value, strength, residual, prices = cost(point), 1.0, np.inf, None
     for iteration in range(1, MAX_ITERATIONS + 1):
-        answer = Subproblem(stacked, point).solve(cost.surrogates(point, strength), point)
+        answer = Subproblem(stacked, point, effort).solve(cost.surrogates(point, strength), point)
         if not answer.solved:
             break
         prices = answer.prices
-        reached, after, step = _search(cost, point, value, answer.point)
+        reached, after, step = _search(cost, point, value, answer.point, effort)
         gained = (value - after) / max(abs(value), 1e-300)
         residual = gained / step
         point, value = reached, after
@@ -233,10 +237,13 @@ def _by_cones(stacked: Stacked, start: Point) -> _Outcome:
     return _Outcome(stacked.choices_at(point), residual, False, prices, (), iteration)
 
 
-def _search(cost: _Cost, point: Point, value: float, target: Point) -> tuple[Point, float, float]:
+def _search(
+    cost: _Cost, point: Point, value: float, target: Point, effort: Effort
+) -> tuple[Point, float, float]:
     """The first of the steps 1, 1/2, 1/4, ... towards `target` that lowers the cost."""
     step = 1.0
     while step > _SMALLEST_STEP:
+        effort.spend(Work.EVALUATION, cost.stacked.problem.quality, len(cost.stacked))
         tried = point.towards(target, step)
         reached = cost(tried)
         if reached < value:
@@ -269,10 +276,10 @@ def _cannot_last(stacked: Stacked) -> bool:
     return bool((stacked.spent_J(Point(e, q, q * stacked.s_per_sample[1])) > stacked.battery_J).any())
 
 
-def _least_broken(stacked: Stacked, start: Point) -> _Outcome:
+def _least_broken(stacked: Stacked, start: Point, effort: Effort) -> _Outcome:
     """Resources that break batteries by as little as possible, relative to each; and windows, if it must be."""
     late = _cannot_be_in_time(stacked)
-    answer = Subproblem(stacked, start, elastic=True, windows_too=late).solve([], start)
+    answer = Subproblem(stacked, start, effort, elastic=True, windows_too=late).solve([], start)
     rows, world = stacked.window_rows, stacked.problem.world
     names = world.task_names
     broken = [

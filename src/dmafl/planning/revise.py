@@ -10,8 +10,10 @@ import numpy as np
 from dmafl.errors import ShownAsIs, bad_input
 from dmafl.planning.assignment import valid_versions
 from dmafl.planning.choice import Choice
-from dmafl.planning.problem import Knowledge, Past, Problem, make_problem
-from dmafl.planning.solve import TIME_LIMIT_S, solve
+from dmafl.planning.effort import EFFORT, Effort
+from dmafl.planning.one_thread import one_thread
+from dmafl.planning.problem import Knowledge, Past, Problem
+from dmafl.planning.solve import problem_in_time, solve
 from dmafl.plans.plan import Plan
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.timeline import replay
@@ -65,6 +67,7 @@ def state_of(schedule: Schedule, world: World, now_s: float) -> State:
     return State(now_s, schedule.take(kept))
 
 
+@one_thread()
 def replan(
     plan: Plan,
     state: State,
@@ -72,13 +75,15 @@ def replan(
     *,
     quality: str = "calibrated",
     dissimilarity: str = "gram",
-    time_limit_s: float = TIME_LIMIT_S,
+    effort: float = EFFORT,
+    time_limit_s: float | None = None,
     seed: int = 0,
 ) -> Plan:
     """The rest of `plan` planned anew from `state`; never worse than going on with it, as `knowledge` sees it."""
-    problem = make_problem(plan.world, knowledge, quality=quality, dissimilarity=dissimilarity)
+    counted = Effort(effort, time_limit_s)
+    problem = problem_in_time(counted, plan.world, knowledge, quality=quality, dissimilarity=dissimilarity)
     revised = with_past(problem, state)
-    return solve(revised, time_limit_s=time_limit_s, seed=seed, starts=[choices_of(revised, plan.schedule)])
+    return solve(revised, effort=counted, seed=seed, starts=[choices_of(revised, plan.schedule)])
 
 
 def with_past(problem: Problem, state: State) -> Problem:

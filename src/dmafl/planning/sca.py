@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmafl.planning.choice import Choice
+from dmafl.planning.effort import UNLIMITED, CutOff, Effort
 from dmafl.planning.problem import Problem
 from dmafl.planning.sca_descent import Descent, Iteration, Penalties
 from dmafl.planning.sca_relaxed import NoCandidate, RelaxedProblem, first_point, relax
@@ -25,6 +26,8 @@ FIRST_PENALTY = 0.2
 """First mu, in spreads of the objective's slope within a slot."""
 PENALTY_GROWTH = 1.7
 MOST_STAGES = 30
+STAGES_TIME = 0.6
+"""Share of a time limit, if there is one, until which stages end."""
 NUDGE = 0.1
 """How far a point without a better neighbour is moved towards a schedule."""
 PRICE_GROWTH = 4.0
@@ -53,6 +56,7 @@ class ScaResult:
 def sca(
     problem: Problem,
     *,
+    effort: Effort = UNLIMITED,
     seed: int = 0,
     max_iterations: int = 100,
     watch: Callable[[Iteration], None] | None = None,
@@ -63,17 +67,22 @@ def sca(
     Eq. (convexified_nonconvex_inequality_constraint), Eq. (convexified_nonconvex_equality_constraint); docs/planner.md
     says what differs.
 
-    `watch` is called after every iteration. Deterministic for a seed.
+    `watch` is called after every iteration. Deterministic for a seed. Ends by its own rule: an effort does not shorten
+    it, a time limit does.
     """
     began = time.perf_counter()
     try:
-        relaxed = relax(problem)
+        effort.look()
+        relaxed = relax(problem, effort.look)
     except NoCandidate:
         return ScaResult((), np.inf, (), "infeasible", np.inf, np.inf, time.perf_counter() - began)
     v = first_point(relaxed, seed)
-    descent = Descent(relaxed, v, Penalties(0.0, first_prices(relaxed, v)), watch)
+    effort.look()
+    descent = Descent(
+        relaxed, v, Penalties(0.0, first_prices(relaxed, v)), watch, effort.hurried(STAGES_TIME)
+    )
     points, decided = _stages(descent, max_iterations)
-    found = rounded(descent.relaxed, points, seed)
+    found = rounded(descent.relaxed, points, seed, effort)
     status = "converged" if decided else "iteration_limit"
     if found.violation > 0:
         status = "infeasible"
@@ -112,7 +121,17 @@ def _stages(descent: Descent, iterations: int) -> tuple[list[FloatArray], bool]:
 
     The point after every stage, and whether every slot was decided.
     """
-    relaxed, points, decided = descent.relaxed, [], False
+    points: list[FloatArray] = []
+    try:
+        decided = _staged(descent, iterations, points)
+    except CutOff:
+        decided = False
+    return points or [descent.v], decided
+
+
+def _staged(descent: Descent, iterations: int, points: list[FloatArray]) -> bool:
+    """Fills `points`; whether every slot was decided."""
+    relaxed, decided = descent.relaxed, False
     slots = sum(task.shape[0] for task in relaxed.tasks)
     descent.run(min(FIRST_ITERATIONS, iterations), FIRST_TOLERANCE)
     mu = FIRST_PENALTY * _spread(relaxed, descent.v)
@@ -135,7 +154,7 @@ def _stages(descent: Descent, iterations: int) -> tuple[list[FloatArray], bool]:
     if decided and len(descent.trace) < iterations:
         descent.run(min(LAST_ITERATIONS, iterations - len(descent.trace)), LAST_TOLERANCE)
         points.append(descent.v)
-    return points, decided
+    return decided
 
 
 def _spread(relaxed: RelaxedProblem, v: FloatArray) -> float:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.sca_relaxed import RelaxedProblem
 from dmafl.planning.sca_subproblem import LinearRows, Step, Subproblem
 from dmafl.planning.sca_surrogates import Coupling, Curvature, ObjectiveSurrogate, couplings, curvature
+from dmafl.planning.weights import Work
 from dmafl.randomness import FloatArray
 
 EPSILONS = (1.0, 0.5, 0.25)
@@ -86,6 +88,7 @@ class Descent:
     v: FloatArray
     penalties: Penalties
     watch: Callable[[Iteration], None] | None = None
+    effort: Effort = UNLIMITED
     trace: list[Iteration] = field(default_factory=list)
     weights: tuple[float, float] = (1.0, 1.0)
     """lambda of shares and of resources."""
@@ -101,7 +104,7 @@ class Descent:
     def run(self, iterations: int, tolerance: float) -> bool:
         """At most so many iterations; whether the last decrease was below `tolerance`, relative."""
         if self.bent is None or self.stage % MEASURE_EVERY == 0:
-            self.bent = curvature(self.relaxed, self.v, seed=self.stage)
+            self.bent = curvature(self.relaxed, self.v, seed=self.stage, effort=self.effort)
         bent = self.bent
         self.weights = (min(self.weights[0], bent.most), min(self.weights[1], bent.most))
         state = self._state(self.v)
@@ -124,7 +127,8 @@ class Descent:
         """The next point, or None where no step brings a decrease."""
         for _ in range(TRIES):
             problem = self._subproblem(at, bent)
-            step = problem.solve()
+            self._spend(Work.CONVEX)
+            step = problem.solve(self.effort)
             expected = at.penalised - step.predicted
             if expected <= 1e-12 * abs(at.penalised):
                 return None
@@ -171,7 +175,11 @@ class Descent:
                 np.clip(task.get(v, part), low, high, out=task.get(v, part))
         return v
 
+    def _spend(self, work: Work) -> None:
+        self.effort.spend(work, self.relaxed.problem.quality, self.relaxed.size)
+
     def _state(self, v: FloatArray) -> _State:
+        self._spend(Work.RELAXED)
         objective, gradient = self.relaxed.objective(v)
         found = couplings(self.relaxed, v)
         priced = sum(

@@ -8,6 +8,7 @@ linear: order of slots, duration of computation, batteries.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -184,6 +185,8 @@ class RelaxedProblem:
 
     problem: Problem
     tasks: tuple[RelaxedTask, ...]
+    look: Callable[[], None] = lambda: None
+    """Called before long work; may raise."""
 
     @property
     def size(self) -> int:
@@ -193,7 +196,11 @@ class RelaxedProblem:
     def objective(self, v: FloatArray) -> tuple[float, FloatArray]:
         """The objective and its gradient."""
         gradient = np.zeros(self.size)
-        return sum(task.objective(v, gradient) for task in self.tasks), gradient
+        value = 0.0
+        for task in self.tasks:
+            self.look()
+            value += task.objective(v, gradient)
+        return value, gradient
 
     def settled(self, v: FloatArray) -> FloatArray:
         """The same shares, steps, batches and frequencies with all that follows from them."""
@@ -217,12 +224,13 @@ class RelaxedProblem:
         return float(x @ (1.0 - x))
 
 
-def relax(problem: Problem) -> RelaxedProblem:
-    """The relaxed form of a problem."""
+def relax(problem: Problem, look: Callable[[], None] = lambda: None) -> RelaxedProblem:
+    """The relaxed form of a problem; `look` is called before long work, and may raise."""
     tasks: list[RelaxedTask] = []
     for task in problem.tasks:
+        look()
         tasks.append(_relax_task(problem, task, tasks[-1].last if tasks else 0))
-    return RelaxedProblem(problem, tuple(tasks))
+    return RelaxedProblem(problem, tuple(tasks), look)
 
 
 def first_point(relaxed: RelaxedProblem, seed: int) -> FloatArray:

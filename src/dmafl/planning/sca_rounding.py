@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dmafl.planning.choice import Choice, cost_of, device_J, jobs_from, times_of
+from dmafl.planning.effort import UNLIMITED, CutOff, Effort
 from dmafl.planning.problem import Problem
 from dmafl.planning.resources import solve_resources
 from dmafl.planning.sca_relaxed import RelaxedProblem, RelaxedTask
@@ -40,22 +41,35 @@ Order = tuple[IntArray, IntArray]
 """Device and staleness of every slot of a task."""
 
 
-def rounded(relaxed: RelaxedProblem, points: Sequence[FloatArray], seed: int) -> Rounded:
+def rounded(
+    relaxed: RelaxedProblem, points: Sequence[FloatArray], seed: int, effort: Effort = UNLIMITED
+) -> Rounded:
     """The best of several roundings with polished resources; `points` are those after every stage.
 
     Where no rounding is feasible, devices whose battery would not last and slow transfers get less to do.
     """
     rng = generator(seed, "sca.rounding")
-    best = min((polish(relaxed.problem, one) for one in _promising(relaxed, points, rng)), key=_rank)
-    shares = [task.shares(points[-1]) for task in relaxed.tasks]
-    at = best
+    found: list[Rounded] = []
+    try:
+        for one in _promising(relaxed, points, rng, effort):
+            found.append(polish(relaxed.problem, one, effort))
+        _relieve(relaxed, points[-1], found, effort)
+    except CutOff:
+        if not found:
+            raise
+    return min(found, key=_rank)
+
+
+def _relieve(relaxed: RelaxedProblem, last: FloatArray, found: list[Rounded], effort: Effort) -> None:
+    """More roundings until one is feasible, each with less to do for those that broke a limit in the last one."""
+    shares = [task.shares(last) for task in relaxed.tasks]
+    at = min(found, key=_rank)
     for _ in range(REPAIRS):
-        if best.violation == 0.0:
+        if min(found, key=_rank).violation == 0.0:
             break
         shares = _relieved(relaxed, shares, at.choices)
-        at = polish(relaxed.problem, _choices(relaxed, _orders(relaxed, shares, None), points[-1]))
-        best = min(best, at, key=_rank)
-    return best
+        at = polish(relaxed.problem, _choices(relaxed, _orders(relaxed, shares, None), last), effort)
+        found.append(at)
 
 
 def nudged(relaxed: RelaxedProblem, v: FloatArray, share: float) -> FloatArray:
@@ -78,13 +92,13 @@ def with_samples(relaxed: RelaxedProblem, v: FloatArray) -> RelaxedProblem:
     return replace(relaxed, tasks=tuple(tasks))
 
 
-def polish(problem: Problem, choices: Sequence[Choice]) -> Rounded:
+def polish(problem: Problem, choices: Sequence[Choice], effort: Effort = UNLIMITED) -> Rounded:
     """The best steps, batches and frequencies for a given schedule."""
-    return _measured(problem, solve_resources(problem, choices).choices)
+    return _measured(problem, solve_resources(problem, choices, effort).choices)
 
 
 def _promising(
-    relaxed: RelaxedProblem, points: Sequence[FloatArray], rng: np.random.Generator
+    relaxed: RelaxedProblem, points: Sequence[FloatArray], rng: np.random.Generator, effort: Effort
 ) -> list[tuple[Choice, ...]]:
     """The last point by its largest shares, and the best of all points, judged with resources as they are."""
     tried: list[tuple[Order, ...]] = []
@@ -92,6 +106,7 @@ def _promising(
     for v in reversed(points):
         shares = [task.shares(v) for task in relaxed.tasks]
         for draw in range(DRAWS + 1):
+            effort.look()
             orders = _orders(relaxed, shares, rng if draw else None)
             if not any(_same(orders, other) for other in tried):
                 tried.append(orders)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import block_diag, bmat, csc_matrix, csr_matrix, diags, eye, vstack
 
+from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.sca_relaxed import RelaxedProblem, RelaxedTask
 from dmafl.planning.sca_surrogates import LOGARITHMS, TRUST, Coupling, ObjectiveSurrogate
 from dmafl.randomness import FloatArray
@@ -88,7 +89,7 @@ class Subproblem:
         )
         return self.objective.above(d) + self.penalty + float(self.penalty_slope @ d) + broken
 
-    def solve(self) -> Step:
+    def solve(self, effort: Effort = UNLIMITED) -> Step:
         """The best step."""
         import clarabel
 
@@ -98,9 +99,12 @@ class Subproblem:
         settings.verbose = False
         settings.max_iter = 80
         settings.max_threads = 1
+        if effort.timed:
+            settings.time_limit = effort.time_left_s
         settings.direct_solve_method = "qdldl"
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
         solution = clarabel.DefaultSolver(P, q, A, b, cones, settings).solve()
+        effort.look()
         d = np.asarray(solution.x)[: len(self.at)]
         if not np.isfinite(d).all():
             return Step(np.zeros_like(self.at), self.predicted(np.zeros_like(self.at)), np.inf)

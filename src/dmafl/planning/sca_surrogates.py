@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_matrix, csr_matrix
 
+from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.sca_relaxed import RelaxedProblem, RelaxedTask
+from dmafl.planning.weights import Work
 from dmafl.randomness import FloatArray, generator
 from dmafl.world.mobility import IntArray
 
@@ -113,7 +115,7 @@ class ObjectiveSurrogate:
         return self.value + float(self.gradient @ d) + 0.5 * self.curvature(d)
 
 
-def curvature(relaxed: RelaxedProblem, v: FloatArray, seed: int = 0) -> Curvature:
+def curvature(relaxed: RelaxedProblem, v: FloatArray, seed: int = 0, effort: Effort = UNLIMITED) -> Curvature:
     """Blocks: shares, steps, batch, computing times, the last end, each of one task; energy, which is exp, by itself.
 
     The largest eigenvalues of a block are found by subspace iteration on differences of gradients; the smallest of
@@ -129,7 +131,7 @@ def curvature(relaxed: RelaxedProblem, v: FloatArray, seed: int = 0) -> Curvatur
         for name in ("x", "steps", "batch"):
             place = task.at[name]
             size = float(np.ptp(slope[place]) if name == "x" else np.abs(slope[place]).max())
-            values, vectors = _eigenvalues(relaxed, task, v, place, rng)
+            values, vectors = _eigenvalues(relaxed, task, v, place, rng, effort)
             rest = max(float(np.abs(values).min()), LEAST_CURVATURE * size, 1e-12)
             diagonal[place] = rest
             for value, vector in zip(values, vectors.T, strict=True):
@@ -148,12 +150,15 @@ def curvature(relaxed: RelaxedProblem, v: FloatArray, seed: int = 0) -> Curvatur
         np.asarray(strengths),
     )
     for task in relaxed.tasks:
-        most = max(most, SAFETY * _left(relaxed, task, v, found, rng))
+        most = max(most, SAFETY * _left(relaxed, task, v, found, rng, effort))
     return replace(found, most=most)
 
 
-def _hessian(relaxed: RelaxedProblem, task: RelaxedTask, v: FloatArray, direction: FloatArray) -> FloatArray:
+def _hessian(
+    relaxed: RelaxedProblem, task: RelaxedTask, v: FloatArray, direction: FloatArray, effort: Effort
+) -> FloatArray:
     """The task's Hessian times a direction."""
+    effort.spend(Work.CURVATURE, relaxed.problem.quality, task.last - task.first)
     up, down = np.zeros(relaxed.size), np.zeros(relaxed.size)
     step = _SMALL / max(float(np.abs(direction).max()), 1e-300)
     task.objective(v + step * direction, up)
@@ -162,7 +167,12 @@ def _hessian(relaxed: RelaxedProblem, task: RelaxedTask, v: FloatArray, directio
 
 
 def _eigenvalues(
-    relaxed: RelaxedProblem, task: RelaxedTask, v: FloatArray, place: slice, rng: np.random.Generator
+    relaxed: RelaxedProblem,
+    task: RelaxedTask,
+    v: FloatArray,
+    place: slice,
+    rng: np.random.Generator,
+    effort: Effort,
 ) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues of largest size of the Hessian of the variables at `place` along the cover rows, and vectors."""
     along = _Along(task, place)
@@ -176,14 +186,19 @@ def _eigenvalues(
         for k in range(count):
             direction = np.zeros(relaxed.size)
             direction[place] = along(basis[:, k])
-            image[:, k] = along(_hessian(relaxed, task, v, direction)[place])
+            image[:, k] = along(_hessian(relaxed, task, v, direction, effort)[place])
     small = basis.T @ image
     values, rotation = np.linalg.eigh((small + small.T) / 2)
     return values, basis @ rotation
 
 
 def _left(
-    relaxed: RelaxedProblem, task: RelaxedTask, v: FloatArray, found: Curvature, rng: np.random.Generator
+    relaxed: RelaxedProblem,
+    task: RelaxedTask,
+    v: FloatArray,
+    found: Curvature,
+    rng: np.random.Generator,
+    effort: Effort,
 ) -> float:
     """Largest |eigenvalue| of the Hessian less the directions found, in units of the diagonal found."""
     whole = slice(task.first, task.last)
@@ -195,7 +210,7 @@ def _left(
     for _ in range(_POWER_ITERATIONS):
         moved = np.zeros(relaxed.size)
         moved[whole] = along(scale * direction / max(float(np.linalg.norm(direction)), 1e-300))
-        bent = _hessian(relaxed, task, v, moved)
+        bent = _hessian(relaxed, task, v, moved, effort)
         bent -= found.directions.T @ (found.strength * (found.directions @ moved))
         direction = scale * along(bent[whole])
         largest = float(np.linalg.norm(direction))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dmafl.planning.found import Budget, Found
+from dmafl.planning.effort import EFFORT, Effort
+from dmafl.planning.found import Found
 from dmafl.planning.objective import worth_of
+from dmafl.planning.one_thread import one_thread
 from dmafl.planning.partial import orders_for, resources_for
 from dmafl.planning.problem import Knowledge, Problem, make_problem
 from dmafl.planning.settle import settle
-from dmafl.planning.solve import TIME_LIMIT_S, solve
+from dmafl.planning.solve import solve
 from dmafl.planning.troubles import Infeasible, left_troubles
 from dmafl.plans.plan import Plan
 from dmafl.schemes.draws import Drawn
@@ -18,6 +20,7 @@ from dmafl.simulation.dry_run import dry_run
 from dmafl.world.world import World
 
 
+@one_thread()
 def plan_for(
     scheme: str,
     world: World,
@@ -25,16 +28,16 @@ def plan_for(
     *,
     quality: str = "calibrated",
     dissimilarity: str = "gram",
-    time_limit_s: float = TIME_LIMIT_S,
+    effort: float = EFFORT,
 ) -> Plan:
     """The plan that `scheme` carries out in `world`. docs/planner.md."""
     problem = make_problem(world, knowledge, quality=quality, dissimilarity=dissimilarity)
     if scheme in ("dma-fl", "dma-fl-online"):
-        return solve(problem, time_limit_s=time_limit_s)
+        return solve(problem, effort=Effort(effort))
     if scheme == "dma-fl-nr":
-        return _plan(problem, problem, orders_for(problem, Drawn.of(world), Budget(time_limit_s)), scheme)
+        return _plan(problem, problem, orders_for(problem, Drawn.of(world), Effort(effort)), scheme)
     realised = dry_run(world, fedasync(world))
-    roomy, found = resources_for(problem, realised)
+    roomy, found = resources_for(problem, realised, Effort(effort))
     return _plan(problem, roomy, found, scheme)
 
 

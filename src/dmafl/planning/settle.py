@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dmafl.planning.choice import Choice, times_of
+from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.problem import Problem
 from dmafl.schedule.jobs import Schedule
 from dmafl.world.mobility import Static
@@ -20,7 +21,7 @@ MOST_SHIFTS = 200
 ROUNDING = 1e-12
 
 
-def settle(problem: Problem, choices: Sequence[Choice]) -> Schedule:
+def settle(problem: Problem, choices: Sequence[Choice], effort: Effort = UNLIMITED) -> Schedule:
     """The schedule of these choices; steps and batches may be real numbers."""
     world = problem.world
     simple = (
@@ -34,7 +35,7 @@ def settle(problem: Problem, choices: Sequence[Choice]) -> Schedule:
             times = times_of(task, choice)
             parts.append((choice, times.version, times.start_s))
     else:
-        parts = _placed(problem, choices)
+        parts = _placed(problem, choices, effort)
     slots = [np.arange(task.slots) for task in problem.tasks]
     return Schedule.from_columns(
         {
@@ -127,10 +128,13 @@ class _Placing:
         return max((one[1] for one in clash), default=begin) - begin
 
 
-def _placed(problem: Problem, choices: Sequence[Choice]) -> list[tuple[Choice, np.ndarray, np.ndarray]]:
+def _placed(
+    problem: Problem, choices: Sequence[Choice], effort: Effort
+) -> list[tuple[Choice, np.ndarray, np.ndarray]]:
     placing = _Placing(problem, choices)
     following = [0] * len(choices)
     while True:
+        effort.look()
         ends = {
             j: placing.place(j, following[j], keep=False)
             for j, task in enumerate(problem.tasks)

@@ -14,9 +14,11 @@ import clarabel
 import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix, diags, vstack
 
+from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.limits import Limits, Rows
 from dmafl.planning.stacked import Point, Stacked
 from dmafl.planning.surrogate import Surrogate
+from dmafl.planning.weights import Work
 from dmafl.randomness import FloatArray
 from dmafl.world.mobility import IntArray
 
@@ -58,8 +60,15 @@ class Subproblem:
     """
 
     def __init__(
-        self, stacked: Stacked, reference: Point, *, elastic: bool = False, windows_too: bool = False
+        self,
+        stacked: Stacked,
+        reference: Point,
+        effort: Effort = UNLIMITED,
+        *,
+        elastic: bool = False,
+        windows_too: bool = False,
     ) -> None:
+        self.effort = effort
         self.stacked, self.elastic, self.windows_too = stacked, elastic, windows_too
         self.limits = Limits(stacked, reference)
         self.unit_y = reference.steps**2 / reference.work
@@ -67,6 +76,7 @@ class Subproblem:
     def solve(self, surrogates: list[Surrogate], at: Point) -> Answer:
         """The minimiser of the surrogates, made at `at`, under all rules."""
         n, limits = len(self.stacked), self.limits
+        self.effort.spend(Work.CONE, self.stacked.problem.quality, n)
         self._width = limits.width
         self._equal, self._less = limits.equal.copy(), limits.less.copy()
         self._cone_rows = Rows()
@@ -241,9 +251,10 @@ class Subproblem:
             *self._cones,
         ]
         solver = clarabel.DefaultSolver(
-            diags(square / size, format="csc"), cost / size, A, b, cones, _settings()
+            diags(square / size, format="csc"), cost / size, A, b, cones, _settings(self.effort)
         )
         found = solver.solve()
+        self.effort.look()
         status = str(found.status)
         x, dual = np.asarray(found.x), np.asarray(found.z) * size
         infeasible = "Infeasible" in status
@@ -278,9 +289,11 @@ def _stacked_rows(
     return (diags(factor) @ A).tocsc(), b * factor, factor
 
 
-def _settings() -> clarabel.DefaultSettings:
+def _settings(effort: Effort) -> clarabel.DefaultSettings:
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
+    if effort.timed:
+        settings.time_limit = effort.time_left_s
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
     return settings

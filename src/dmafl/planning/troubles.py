@@ -9,9 +9,12 @@ import numpy as np
 from dmafl.errors import BadInput, ShownAsIs
 from dmafl.errors import Problem as Trouble
 from dmafl.planning.choice import Choice, late_s, times_of
+from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.repair import fastest, overdrawn
 from dmafl.randomness import FloatArray
+from dmafl.scenario.fields import limits_of
+from dmafl.scenario.model import Task
 from dmafl.schedule.rules import Check
 
 MORE = 1.001
@@ -22,9 +25,10 @@ class Infeasible(BadInput):
     """No executable plan was found; says which limit binds and what would help."""
 
 
-def certain_troubles(problem: Problem) -> list[Trouble]:
+def certain_troubles(problem: Problem, effort: Effort = UNLIMITED) -> list[Trouble]:
     """Limits that no plan can keep: windows too short for any order, batteries too small for all slots."""
-    found = [trouble for task in problem.tasks if (trouble := _window_trouble(problem, task)) is not None]
+    windows = [_window_trouble(problem, task, effort) for task in problem.tasks]
+    found = [trouble for trouble in windows if trouble is not None]
     battery = _battery_trouble(problem)
     return [*found, *([battery] if battery is not None else [])]
 
@@ -51,6 +55,16 @@ def left_troubles(problem: Problem, choices: Sequence[Choice]) -> list[Trouble]:
     return found
 
 
+def no_plan_in_time(effort: Effort) -> Trouble:
+    """The time limit came before any plan that keeps all limits."""
+    return Trouble(
+        "time_limit_s",
+        "must leave time to find a plan that keeps all limits",
+        ShownAsIs(f"none after {effort.time_limit_s:g} s"),
+        "Raise --time-limit, or leave it out: --effort alone ends the search too.",
+    )
+
+
 def broken_rules(checks: Sequence[Check]) -> list[Trouble]:
     """Rules that a settled schedule breaks."""
     return [
@@ -65,8 +79,8 @@ def broken_rules(checks: Sequence[Check]) -> list[Trouble]:
     ]
 
 
-def _window_trouble(problem: Problem, task: TaskProblem) -> Trouble | None:
-    choice = fastest(problem, task)
+def _window_trouble(problem: Problem, task: TaskProblem, effort: Effort) -> Trouble | None:
+    choice = fastest(problem, task, effort)
     late = late_s(task, choice)
     return _too_short(problem, task, choice, late) if late > 0 else None
 
@@ -81,11 +95,15 @@ def _too_short(problem: Problem, task: TaskProblem, choice: Choice, late: float)
     stale = ""
     if task.settings.max_staleness < problem.devices - 1:
         stale = ", raise max_staleness so that more devices work at a time"
+    enough_s, slots = (window + late) * MORE, int(np.argmax(over > 0))
+    remedy = f"Raise window_s to {enough_s:.4g} s{stale}"
+    if enough_s > limits_of(Task.model_fields["window_s"]).high:
+        remedy = "No window is as long: raise bandwidths, powers, gains or frequencies"
     return Trouble(
         f"tasks.{task.name}.window_s",
         f"must leave time for {task.slots} aggregations (rule S4)",
         ShownAsIs(value),
-        f"Raise window_s to {(window + late) * MORE:.4g} s{stale}, or lower slots to {int(np.argmax(over > 0))}.",
+        f"{remedy}, or lower slots to {slots}." if slots else f"{remedy}.",
     )
 
 

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from dmafl.planning.choice import Choice
+from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.prices import UnitCosts
 from dmafl.planning.problem import TaskProblem
 from dmafl.planning.quality import Calibrated, Quality
+from dmafl.planning.weights import Work
 from dmafl.randomness import FloatArray
 from dmafl.theory.jobs import TaskJobs
 
@@ -25,6 +27,7 @@ def best_work(
     jobs: TaskJobs,
     costs: UnitCosts,
     labels: FloatArray,
+    effort: Effort = UNLIMITED,
 ) -> Choice:
     """Steps and batches that minimise quality plus cost of samples, at the devices' best frequencies.
 
@@ -42,11 +45,12 @@ def best_work(
 
     def with_batch(e: FloatArray) -> TaskJobs:
         at = jobs.with_(steps=e)
-        best = np.sqrt(task.weight * quality.noise_weights(at) / np.maximum(sample, 1e-300))
+        best = np.sqrt(task.weight * quality.noise_weights(at) / np.maximum(sample, 1e-150))
         batch = np.minimum(np.maximum(best, least), largest)
         return at.with_(batch=np.where(past, jobs.batch, batch))
 
     def priced(x: FloatArray) -> tuple[float, FloatArray]:
+        effort.spend(Work.RESPONSE, quality.name, len(jobs))
         at = with_batch(np.exp(x))
         e, slopes = at.steps, quality.slopes(at)
         value = task.weight * (slopes.value + float(pull @ e)) + float(sample @ (e * at.batch))

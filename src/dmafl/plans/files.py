@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +12,15 @@ from typing import Any
 import numpy as np
 
 from dmafl.errors import ShownAsIs, bad_input
-from dmafl.files import read_bytes, read_json, replacing, write_text
+from dmafl.files import (
+    canonical_json,
+    naming,
+    parse_json,
+    read_json,
+    read_parquet,
+    sha256_of,
+    write_bytes,
+)
 from dmafl.plans.plan import SCHEMA, Plan
 from dmafl.plans.recording import recorded_world
 from dmafl.schedule.jobs import Schedule
@@ -31,6 +40,7 @@ HEADER = (
     "objective",
     "terms",
     "violations",
+    "sha256",
 )
 WHOLE = ("device", "version", "slot", "steps", "batch")
 _PARQUET_KEY = b"dmafl-plan"
@@ -47,6 +57,10 @@ class PlanFile:
     recorded: Columns
     violations: Mapping[str, float]
     scenario_sha256: str
+    sha256: str
+    """The checksum that the file records of itself."""
+    found_sha256: str
+    """The checksum of what was read."""
 
 
 def check_name(path: Path) -> None:
@@ -59,17 +73,28 @@ def write_plan(plan: Plan, path: str | Path) -> None:
     """Save `plan` to a .json or .parquet file, whole or not at all."""
     path = Path(path)
     check_name(path)
+    write_bytes(path, plan_bytes(plan, path.suffix))
+
+
+def plan_bytes(plan: Plan, suffix: str = ".json") -> bytes:
+    """What `write_plan` writes to a file with this ending."""
     plan = replace(plan, world=recorded_world(plan.world, plan.schedule, plan.timeline))
-    columns = _columns(plan)
-    if path.suffix == ".json":
-        write_text(path, _json(_header(plan), columns))
-    else:
-        _write_parquet(path, _header(plan), columns)
+    columns = plan.schedule.columns() | {name: getattr(plan.timeline, name) for name in DERIVED}
+    header = _header(plan)
+    header["sha256"] = _checksum(header, columns)
+    columns["task"] = np.asarray(plan.world.task_names, dtype=object)[plan.schedule.task]
+    columns = {name: columns[name] for name in (*DECISIONS, *DERIVED)}
+    return _json(header, columns).encode() if suffix == ".json" else _parquet(header, columns)
 
 
 def read_plan(path: str | Path) -> PlanFile:
     """The plan in a .json or .parquet file; the rules are not evaluated here."""
     path = Path(path)
+    with naming(path):
+        return _read(path)
+
+
+def _read(path: Path) -> PlanFile:
     header, columns = _read_parquet(path) if path.suffix == ".parquet" else _read_json(path)
     _check_header(header, path)
     world = World.from_plain(header["scenario"], source=path.name)
@@ -96,7 +121,24 @@ def read_plan(path: str | Path) -> PlanFile:
         constants=header["constants"],
     )
     recorded = {name: numbers[name] for name in DERIVED}
-    return PlanFile(plan, recorded, header["violations"], header["scenario_sha256"])
+    return PlanFile(
+        plan,
+        recorded,
+        header["violations"],
+        header["scenario_sha256"],
+        header["sha256"],
+        _checksum(header, numbers),
+    )
+
+
+def _checksum(header: Mapping[str, Any], columns: Columns) -> str:
+    """SHA-256 of all fields but the checksum itself, then of the jobs' columns as 64-bit numbers; of either format."""
+    try:
+        fields = canonical_json({name: value for name, value in header.items() if name != "sha256"})
+    except ValueError as error:
+        raise bad_input("plan", "must hold finite numbers", ShownAsIs(str(error)), _REWRITE) from None
+    numbers = [np.asarray(columns[name], dtype="<f8").tobytes() for name in (*DECISIONS, *DERIVED)]
+    return sha256_of(fields.encode() + b"".join(numbers))
 
 
 def _header(plan: Plan) -> dict[str, Any]:
@@ -115,13 +157,6 @@ def _header(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _columns(plan: Plan) -> Columns:
-    names = np.asarray(plan.world.task_names, dtype=object)
-    columns = plan.schedule.columns() | {name: getattr(plan.timeline, name) for name in DERIVED}
-    columns["task"] = names[plan.schedule.task]
-    return {name: columns[name] for name in (*DECISIONS, *DERIVED)}
-
-
 def _json(header: dict[str, Any], columns: Columns) -> str:
     lists = {name: _plain_list(name, column) for name, column in columns.items()}
     jobs = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
@@ -138,39 +173,33 @@ def _plain_list(name: str, column: np.ndarray[Any, Any]) -> list[Any]:
     return list(column.tolist())
 
 
-def _write_parquet(path: Path, header: dict[str, Any], columns: Columns) -> None:
+def _parquet(header: dict[str, Any], columns: Columns) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet
 
     arrays = {name: pa.array(column) for name, column in columns.items()}
     arrays["task"] = arrays["task"].dictionary_encode()
     table = pa.table(arrays).replace_schema_metadata({_PARQUET_KEY: json.dumps(header, allow_nan=False)})
-    with replacing(path) as part:
-        pyarrow.parquet.write_table(table, part, compression="zstd")
+    sink = pa.BufferOutputStream()
+    pyarrow.parquet.write_table(table, sink, compression="zstd")
+    return bytes(sink.getvalue())
 
 
 def _read_parquet(path: Path) -> tuple[dict[str, Any], Columns]:
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    try:
-        table = pyarrow.parquet.read_table(pa.BufferReader(read_bytes(path, "plan")))
-        metadata = table.schema.metadata or {}
-        if _PARQUET_KEY not in metadata:
-            raise ValueError("a table that is no plan")
-        header = json.loads(metadata[_PARQUET_KEY])
-        columns = {
-            name: np.asarray(
-                table.column(name).to_pylist() if name == "task" else table.column(name).to_numpy()
-            )
-            for name in table.column_names
-        }
-    except (pa.ArrowException, ValueError) as error:
-        raise bad_input(
-            str(path), "must be a plan in Parquet", ShownAsIs(str(error).splitlines()[0][:200]), _REWRITE
-        ) from None
-    _check_columns(set(columns))
-    return header, columns
+    table = read_parquet(path, "plan", remedy=_REWRITE)
+    metadata = table.schema.metadata or {}
+    if _PARQUET_KEY not in metadata:
+        rule = "must be a plan in Parquet"
+        raise bad_input(str(path), rule, ShownAsIs("a table that is no plan"), _REWRITE)
+    header = parse_json(metadata[_PARQUET_KEY], str(path), "the scenario of a plan", _REWRITE)
+    _check_columns(set(table.column_names))
+    columns = {name: table.column(name) for name in table.column_names}
+    return header, {
+        name: np.asarray(column.to_pylist(), dtype=object)
+        if name == "task" or column.null_count
+        else np.asarray(column.to_numpy())
+        for name, column in columns.items()
+    }
 
 
 def _read_json(path: Path) -> tuple[dict[str, Any], Columns]:
@@ -211,8 +240,14 @@ def _check_header(header: Any, path: Path) -> None:
     for name in HEADER:
         if name not in header:
             raise bad_input(name, "must be in a plan", ShownAsIs("nothing"), _REWRITE)
+    for name in header:
+        if name not in HEADER:
+            raise bad_input(
+                name[:60], "must be a known field of a plan", ShownAsIs("an unknown one"), _REWRITE
+            )
     kinds: dict[str, tuple[type, ...]] = {
         "scenario_sha256": (str,),
+        "sha256": (str,),
         "solver": (str,),
         "quality": (str,),
         "status": (str,),
@@ -223,8 +258,26 @@ def _check_header(header: Any, path: Path) -> None:
         "objective": (int, float, type(None)),
     }
     for name, kind in kinds.items():
-        if not isinstance(header[name], kind):
+        if not isinstance(header[name], kind) or isinstance(header[name], bool):
             raise bad_input(name, f"must be of type {kind[0].__name__}", header[name], _REWRITE)
+    if header["objective"] is not None:
+        _check_number("objective", header["objective"])
+    for rule, size in header["violations"].items():
+        _check_number(f"violations.{rule[:60]}", size)
+    for task, terms in header["terms"].items():
+        if not isinstance(terms, dict):
+            raise bad_input(f"terms.{task[:60]}", "must be a table of terms", terms, _REWRITE)
+        for term, value in terms.items():
+            _check_number(f"terms.{task[:60]}.{term[:60]}", value)
+
+
+def _check_number(name: str, value: Any) -> None:
+    try:
+        good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        good = False
+    if not good:
+        raise bad_input(name, "must be a finite number", value, _REWRITE)
 
 
 def _task_numbers(names: np.ndarray[Any, Any], world: World) -> np.ndarray[Any, Any]:
@@ -237,6 +290,8 @@ def _task_numbers(names: np.ndarray[Any, Any], world: World) -> np.ndarray[Any, 
 
 def _numbers(name: str, column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A column as finite numbers; indices must be whole."""
+    if column.dtype == bool:
+        raise bad_input(f"jobs.{name}", "must hold numbers", ShownAsIs("true and false"), _REWRITE)
     if column.dtype == object:
         for k, value in enumerate(column):
             if isinstance(value, bool) or not isinstance(value, int | float):

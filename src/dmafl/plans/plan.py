@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from dmafl.files import sha256_of
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.rules import Check, check_schedule
 from dmafl.schedule.timeline import Timeline, replay
 from dmafl.world.world import World
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,3 +45,9 @@ class Plan:
     def executable(self) -> bool:
         """Whether every rule holds."""
         return all(check.ok for check in self.checks)
+
+
+def jobs_checksum(plan: Plan) -> str:
+    """SHA-256 of a plan's world and jobs."""
+    jobs = b"".join(column.tobytes() for column in plan.schedule.columns().values())
+    return sha256_of(plan.world.sha256.encode() + jobs)

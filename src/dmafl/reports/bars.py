@@ -6,9 +6,9 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TimeRemainingColumn
 
-from dmafl.reports.console import console
+from dmafl.reports.console import NameColumn, console
 
 
 class Bars:
@@ -17,12 +17,12 @@ class Bars:
     def __init__(self, out: Console | None = None, memory_s: float = 30.0) -> None:
         self._console = out if out is not None else console()
         self._progress = Progress(
-            TextColumn("{task.description:<22}"),
+            NameColumn("{task.description:<22}"),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]:>8}/s"),
+            NameColumn("{task.fields[rate]:>8}/s"),
             TimeRemainingColumn(compact=True),
-            TextColumn("{task.fields[note]}"),
+            NameColumn("{task.fields[note]}"),
             console=self._console,
             disable=not self._console.is_terminal,
             speed_estimate_period=memory_s,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.markup import escape
-
 from dmafl.reports.console import console, number, table
 from dmafl.schedule.rules import Check
 
@@ -17,11 +15,11 @@ def print_checks(checks: Sequence[Check], title: str) -> None:
     rows.columns[1].justify = "left"
     for check in checks:
         size = f"{number(check.violation)} {check.unit}".strip() if not check.ok else ""
-        rows.add_row(
-            check.name, escape(check.rule), "yes" if check.ok else "NO", size, str(check.places or "")
-        )
+        rows.add_row(check.name, check.rule, "yes" if check.ok else "NO", size, str(check.places or ""))
     out.print(rows)
     failed = [check for check in checks if not check.ok]
     for check in failed:
-        out.print(str(check), style="red", markup=False, soft_wrap=True)
+        out.print(str(check), style="red", soft_wrap=True)
+    for note in (check.note for check in checks if check.note):
+        out.print(note, soft_wrap=True)
     out.print("All checks hold." if not failed else f"{len(failed)} of {len(checks)} checks failed.")

@@ -17,18 +17,18 @@ MARK = "*"
 
 def print_comparison(out: Console, comparison: Comparison) -> None:
     """What was run differently, then what came out differently."""
-    out.print(f"First:  {comparison.first.path}", highlight=False, markup=False)
-    out.print(f"Second: {comparison.second.path}", highlight=False, markup=False)
+    out.print(f"First:  {comparison.first.path}")
+    out.print(f"Second: {comparison.second.path}")
     if comparison.differences:
         out.print(differences_table(comparison))
     else:
         out.print("Scenario, versions, data, schemes and seeds are the same.")
     if comparison.note:
-        out.print(comparison.note, highlight=False, markup=False)
+        out.print(comparison.note)
         return
     out.print(effects_table(comparison))
     for line in _legend(comparison.effects):
-        out.print(line, highlight=False, markup=False)
+        out.print(line)
 
 
 def differences_table(comparison: Comparison) -> Table:

@@ -27,8 +27,8 @@ def print_findings(out: Console, findings: Sequence[Finding]) -> None:
     for state, title in (("broken", "To mend"), ("note", "If you need it")):
         told = [one for one in findings if one.state == state]
         if told:
-            out.print(f"{title}:", highlight=False)
+            out.print(f"{title}:")
         for one in told:
-            out.print(f"  {one.name}: {one.remedy}", highlight=False, markup=False)
+            out.print(f"  {one.name}: {one.remedy}")
     if not any(one.state == "broken" for one in findings):
-        out.print("Everything that is required is there.", highlight=False)
+        out.print("Everything that is required is there.")

@@ -49,4 +49,4 @@ class LiveView(Bars):
         total = self._progress.tasks[self._progress.task_ids.index(bar)].total
         self._progress.update(bar, completed=total or 1, total=total or 1, note=status)
         if not self._console.is_terminal:
-            self._console.print(f"{name}: {status}", highlight=False)
+            self._console.print(f"{name}: {status}")

@@ -49,4 +49,4 @@ class MeasureView(Bars):
 
     def _say(self, text: str) -> None:
         if not self._console.is_terminal:
-            self._console.print(text, highlight=False, markup=False)
+            self._console.print(text)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from dmafl.measuring.estimate import Estimate
@@ -38,11 +37,11 @@ def print_measured(out: Console, scenario: Scenario, measured: Measured) -> None
     """Print the tables of every task, and what to know before relying on them."""
     for name, task in measured.tasks.items():
         out.print(constants_table(scenario, name, task))
-        out.print(f"Constants took {number(task.cost.constants_s)} s of CPU time.", highlight=False)
+        out.print(f"Constants took {number(task.cost.constants_s)} s of CPU time.")
         if task.calibration is not None:
             out.print(calibration_table(name, task.calibration))
         for line in calibration_lines(task):
-            out.print(line, highlight=False, markup=False, soft_wrap=True)
+            out.print(line, soft_wrap=True)
 
 
 def constants_table(scenario: Scenario, name: str, task: MeasuredTask) -> Table:
@@ -57,7 +56,7 @@ def constants_table(scenario: Scenario, name: str, task: MeasuredTask) -> Table:
         value = _range(one.value)
         if given is not None:
             value = f"used: {number(given)} (set by the scenario), measured {value}"
-        rows.add_row(constant, symbol, value, _spread(one), f"{one.samples:,}", escape(one.method))
+        rows.add_row(constant, symbol, value, _spread(one), f"{one.samples:,}", one.method)
     return rows
 
 

@@ -14,11 +14,13 @@ ENERGIES = ("uplink_J", "compute_J", "downlink_J")
 
 
 def print_plan(out: Console, plan: Plan) -> None:
-    """Tables of a plan: work and energy, then the terms of its quality."""
+    """Tables of a plan: work and energy, then the terms of its quality, and what its solver says."""
     out.print(task_energy_table(plan.world, plan.schedule, plan.timeline))
     out.print(work_table(plan))
     if plan.terms:
         out.print(terms_table(plan))
+    if plan.status:
+        out.print(f"Status: {plan.status}.", highlight=False, markup=False)
 
 
 def work_table(plan: Plan) -> Table:

@@ -1,4 +1,4 @@
-"""How planning goes: objective, violation and gap against time; a live line on a terminal, plain lines elsewhere."""
+"""How planning goes: objective, violation and gap against effort; a live line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from dmafl.planning.found import Progress
+from dmafl.planning.effort import Progress
 from dmafl.reports.console import console, number
 
 
@@ -37,10 +37,10 @@ class PlanView:
         if self._bound is not None and progress.objective > 0:
             gap = f"  gap <= {1 - self._bound / progress.objective:.1%}"
         text = (
-            f"{progress.seconds:7.1f} s  {progress.stage:<12} objective {number(progress.objective)}"
+            f"effort {progress.effort:6.1f}  {progress.stage:<12} objective {number(progress.objective)}"
             f"  violation {progress.violation:.1e}{gap}"
         )
         if self._console.is_terminal:
             self._live.update(Text(text), refresh=True)
         else:
-            self._console.print(text, highlight=False, markup=False)
+            self._console.print(text)

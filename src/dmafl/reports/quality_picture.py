@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dmafl.reports.figures import columns_of, new_figure, save_figure
+from dmafl.reports.figures import columns_of, label, new_figure, save_figure
 from dmafl.reports.run_picture import COLOURS, MARKS
 
 PANELS = (
@@ -31,7 +31,7 @@ def draw_quality(metrics: Any, path: str | Path) -> None:
     figure = new_figure(11, 1.4 + 3 * max(1, len(tasks)))
     panels = figure.subplots(max(1, len(tasks)), len(PANELS), squeeze=False, sharex="row")
     for row, task in enumerate(tasks):
-        for column, (label, curves) in enumerate(PANELS):
+        for column, (quantity, curves) in enumerate(PANELS):
             panel = panels[row][column]
             for k, scheme in enumerate(schemes):
                 own = (columns["task"] == task) & (columns["scheme"] == scheme)
@@ -40,7 +40,7 @@ def draw_quality(metrics: Any, path: str | Path) -> None:
                     _curve(
                         panel, columns, own, name, {"color": COLOURS[k % len(COLOURS)], "ls": line, **marked}
                     )
-            panel.set_ylabel(f"{task}\n{label}" if column == 0 else label)
+            panel.set_ylabel(f"{label(task)}\n{quantity}" if column == 0 else quantity)
             panel.set_xlabel("aggregations" if row == len(tasks) - 1 else "")
             panel.grid(alpha=0.3)
             if column:
@@ -52,7 +52,12 @@ def draw_quality(metrics: Any, path: str | Path) -> None:
         panels[0][column].legend(handles=keys, loc=place, frameon=False, fontsize="small")
     keys = [
         Line2D(
-            [], [], color=COLOURS[k % len(COLOURS)], marker=MARKS[k % len(MARKS)], markersize=4, label=name
+            [],
+            [],
+            color=COLOURS[k % len(COLOURS)],
+            marker=MARKS[k % len(MARKS)],
+            markersize=4,
+            label=label(name),
         )
         for k, name in enumerate(schemes)
     ]

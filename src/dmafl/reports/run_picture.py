@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dmafl.reports.figures import columns_of, new_figure, save_figure
+from dmafl.reports.figures import columns_of, label, new_figure, save_figure
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442")
 """Okabe-Ito: told apart with every kind of colour vision."""
@@ -22,16 +22,16 @@ def draw_run(metrics: Any, path: str | Path) -> None:
     figure = new_figure(13, 1 + 3 * max(1, len(tasks)))
     panels = figure.subplots(max(1, len(tasks)), len(AXES), squeeze=False, sharey="row")
     for row, task in enumerate(tasks):
-        for column, (axis, label) in enumerate(AXES):
+        for column, (axis, axis_name) in enumerate(AXES):
             panel = panels[row][column]
             for k, scheme in enumerate(schemes):
                 own = (columns["task"] == task) & (columns["scheme"] == scheme)
                 _curve(panel, columns, own, axis, scheme, COLOURS[k % len(COLOURS)], MARKS[k % len(MARKS)])
             if axis != "aggregation":
                 panel.set_xscale("log")
-            panel.set_xlabel(label if row == len(tasks) - 1 else "")
+            panel.set_xlabel(axis_name if row == len(tasks) - 1 else "")
             panel.grid(alpha=0.3)
-        panels[row][0].set_ylabel(f"{task}\ntest accuracy")
+        panels[row][0].set_ylabel(f"{label(task)}\ntest accuracy")
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=max(1, len(labels)), frameon=False)
     save_figure(figure, path)
@@ -55,5 +55,11 @@ def _curve(
         x = np.mean([x[:shortest] for x, _ in curves], axis=0)
         y = np.mean([y[:shortest] for _, y in curves], axis=0)
         panel.plot(
-            x, y, color=colour, marker=mark, markersize=3.5, markevery=max(1, shortest // 12), label=scheme
+            x,
+            y,
+            color=colour,
+            marker=mark,
+            markersize=3.5,
+            markevery=max(1, shortest // 12),
+            label=label(scheme),
         )

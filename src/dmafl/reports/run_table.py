@@ -9,6 +9,11 @@ from rich.table import Table
 
 from dmafl.reports.console import number, table
 
+LONG = 1e4
+"""From here on a number is shown with an exponent."""
+ENORMOUS = 1e3
+"""A loss beyond this comes from no model that learns: guessing among 10 labels has 2.3."""
+
 
 def outcome_table(metrics: Any) -> Table:
     """One row a task and scheme: final accuracy and loss, time and energy, mean over seeds (with the spread).
@@ -67,4 +72,26 @@ def _spread(values: Any, digits: int) -> str:
     if not len(values):
         return ""
     half = (values.max() - values.min()) / 2
-    return f"{values.mean():.{digits}f}" + (f" ± {half:.{digits}f}" if len(values) > 1 else "")
+    return _short(values.mean(), digits) + (f" ± {_short(half, digits)}" if len(values) > 1 else "")
+
+
+def _short(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}" if abs(value) < LONG else f"{value:.{digits}g}"
+
+
+def enormous_losses(metrics: Any) -> list[str]:
+    """A sentence for each task that ended, in some scheme, with a loss that no trained model has."""
+    last: dict[tuple[str, str, int], float] = {}
+    names = ("task", "scheme", "seed", "loss")
+    for task, scheme, seed, loss in zip(*(metrics.column(name).to_pylist() for name in names), strict=True):
+        if loss is not None:
+            last[task, scheme, seed] = float(loss)
+    worst: dict[str, tuple[float, str]] = {}
+    for (task, scheme, _), loss in last.items():
+        if loss > ENORMOUS and loss > worst.get(task, (0.0, ""))[0]:
+            worst[task] = loss, scheme
+    return [
+        f"The loss of {task} is enormous, {loss:.3g} with {scheme}: training diverged. "
+        f"Lower tasks.{task}.learning_rate."
+        for task, (loss, scheme) in worst.items()
+    ]

@@ -76,8 +76,8 @@ def write_outcomes(outcomes: Iterable[Outcome], folder: Path) -> None:
                 columns[name] += one.curve[name].tolist()
     kinds = {"seed": pa.int64(), "swept_value": pa.float64(), **dict.fromkeys(CURVE, pa.float32())}
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in columns])
-    with replacing(folder / "curves.parquet") as part:
-        pq.write_table(pa.table(columns, schema), part, compression="zstd")
+    with replacing(folder / "curves.parquet") as part, part.open("wb") as file:
+        pq.write_table(pa.table(columns, schema), file, compression="zstd")
     write_csv(folder / "totals.csv", totals)
 
 

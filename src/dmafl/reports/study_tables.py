@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from math import exp, isfinite
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from dmafl.reports.console import number, table
 from dmafl.statistics import Interval
@@ -41,12 +41,12 @@ def claims_table(claims: Sequence[Claim]) -> Table:
         colour = COLOURS.get(claim.verdict, "dim")
         rows.add_row(
             claim.id,
-            escape(claim.text),
-            f"[{colour}]{claim.verdict}[/]",
+            claim.text,
+            Text(claim.verdict, style=colour),
             counts(claim),
             claim.seeds,
             str(claim.censored or ""),
-            escape(claim.why),
+            claim.why,
         )
     return rows
 

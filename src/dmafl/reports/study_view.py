@@ -6,7 +6,6 @@ import time
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.markup import escape
 
 from dmafl.measuring.watching import Watcher
 from dmafl.reports.bars import Bars
@@ -63,7 +62,7 @@ class StudyView(Bars):
             self._bar(UNITS),
             completed=self._done,
             rate=number(self._done / max(now - self._started_s, 1e-3)) if self._done else "",
-            note=escape("; ".join(self._begun)),
+            note="; ".join(self._begun),
         )
 
     def _count(self) -> str:
@@ -82,7 +81,7 @@ class StudyView(Bars):
 
     def _say(self, text: str) -> None:
         if not self._console.is_terminal:
-            self._console.print(text, highlight=False, markup=False)
+            self._console.print(text)
 
 
 class _MeasuringPart(MeasureView):

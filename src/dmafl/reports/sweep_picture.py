@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dmafl.reports.figures import new_figure, save_figure
+from dmafl.reports.figures import label, new_figure, save_figure
 from dmafl.reports.run_picture import COLOURS, MARKS
 from dmafl.statistics import Interval
 from dmafl.sweeps.point import shown
@@ -47,15 +47,15 @@ def draw_pareto(table: Any, keys: Sequence[str], path: str | Path) -> None:
     figure = new_figure(1 + 5.5 * max(1, len(columns)), 1 + 3.4 * max(1, len(tasks)))
     panels = figure.subplots(max(1, len(tasks)), max(1, len(columns)), squeeze=False)
     for row, task in enumerate(tasks):
-        for column, (reached, predicted, label) in enumerate(columns):
+        for column, (reached, predicted, quantity) in enumerate(columns):
             panel, own = panels[row][column], [one for one in found if one.task == task]
             shown_as = reached if _any(own, reached) else predicted
             _front(panel, own, shown_as, -1.0 if reached == "accuracy" else 1.0)
             for k, name in enumerate(series):
                 part = [one for one in own if one.settings[1:] == name]
-                _curve(panel, part, reached, predicted, k, ", ".join(map(shown, name)))
+                _curve(panel, part, reached, predicted, k, label(", ".join(map(shown, name))))
             _name_points(panel, own, shown_as)
-            panel.set_ylabel(f"{task}\n{label}" if column == 0 else label)
+            panel.set_ylabel(f"{label(task)}\n{quantity}" if column == 0 else quantity)
             panel.set_xlabel("energy [J]" if row == len(tasks) - 1 else "")
             if _wide([one.values["energy_J"].mean for one in own]):
                 panel.set_xscale("log")
@@ -66,11 +66,11 @@ def draw_pareto(table: Any, keys: Sequence[str], path: str | Path) -> None:
         loc="outside upper center",
         ncols=len(keys_of_lines),
         frameon=False,
-        title=f"beside each point: its {keys[0]}",
+        title=f"beside each point: its {label(keys[0])}",
     )
     if len(series) > 1:
         handles, labels = panels[0][0].get_legend_handles_labels()
-        title = ", ".join(keys[1:])
+        title = label(", ".join(keys[1:]))
         figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, title=title)
     save_figure(figure, path)
 
@@ -93,13 +93,13 @@ def draw_responses(table: Any, keys: Sequence[str], path: str | Path) -> None:
                 panel.set_axis_off()
                 continue
             _response(panel, found, *there[number])
-            panel.set_xlabel(key, fontsize="small")
+            panel.set_xlabel(label(key), fontsize="small")
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=max(1, len(labels)), frameon=False)
     save_figure(figure, path)
 
 
-def _curve(panel: Any, own: Sequence[Group], reached: str, predicted: str, k: int, label: str) -> None:
+def _curve(panel: Any, own: Sequence[Group], reached: str, predicted: str, k: int, series: str) -> None:
     style: dict[str, Any] = {
         "color": COLOURS[k % len(COLOURS)],
         "marker": MARKS[k % len(MARKS)],
@@ -118,10 +118,10 @@ def _curve(panel: Any, own: Sequence[Group], reached: str, predicted: str, k: in
             linestyle=line,
             markerfacecolor="white" if hollow else style["color"],
             elinewidth=0.8,
-            label=label or None,
+            label=series or None,
             **style,
         )
-        label = ""
+        series = ""
 
 
 def _keys_of_lines(found: Sequence[Group]) -> list[Any]:
@@ -159,11 +159,11 @@ def _name_points(panel: Any, own: Sequence[Group], name: str) -> None:
             places[place] = at
             names.setdefault(place, []).append(shown(one.settings[0]))
     for place, at in places.items():
-        text = ", ".join(dict.fromkeys(names[place]))
+        text = label(", ".join(dict.fromkeys(names[place])))
         panel.annotate(text, at, (4, 4), textcoords="offset points", fontsize="x-small")
 
 
-def _response(panel: Any, found: Sequence[Group], name: str, label: str) -> None:
+def _response(panel: Any, found: Sequence[Group], name: str, quantity: str) -> None:
     choices = list(dict.fromkeys(one.settings[0] for one in found))
     numeric = all(isinstance(one, float) for one in choices)
     drawn = []
@@ -176,15 +176,21 @@ def _response(panel: Any, found: Sequence[Group], name: str, label: str) -> None
         drawn += [one.mean for one in y]
         colour, mark = COLOURS[k % len(COLOURS)], MARKS[k % len(MARKS)]
         panel.errorbar(
-            x, [one.mean for one in y], yerr=_halves(y), color=colour, marker=mark, markersize=4.5, label=task
+            x,
+            [one.mean for one in y],
+            yerr=_halves(y),
+            color=colour,
+            marker=mark,
+            markersize=4.5,
+            label=label(task),
         )
     if numeric and _wide(choices):
         panel.set_xscale("log")
     elif not numeric:
-        panel.set_xticks(range(len(choices)), choices)
+        panel.set_xticks(range(len(choices)), [label(str(one)) for one in choices])
     if _wide(drawn):
         panel.set_yscale("log")
-    panel.set_ylabel(label)
+    panel.set_ylabel(quantity)
     panel.grid(alpha=0.3)
 
 

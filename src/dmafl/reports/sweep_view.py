@@ -6,7 +6,6 @@ import time
 from typing import Self
 
 from rich.console import Console
-from rich.markup import escape
 
 from dmafl.reports.bars import Bars
 from dmafl.reports.console import number
@@ -44,11 +43,11 @@ class SweepView(Bars):
             self._bar(BAR),
             completed=self._done,
             rate=number((self._done - self._there) / spent),
-            note=escape(settings),
+            note=settings,
         )
         ended = f"cannot be done: {problem}" if problem else "done"
         self._say(f"{self._done} of {self._total}: {settings}: {ended}")
 
     def _say(self, text: str) -> None:
         if not self._console.is_terminal:
-            self._console.print(text, highlight=False, markup=False)
+            self._console.print(text)

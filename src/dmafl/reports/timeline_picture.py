@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dmafl.reports.figures import new_figure, save_figure
+from dmafl.reports.figures import label, new_figure, save_figure
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.timeline import Timeline
 from dmafl.world.world import World
@@ -27,12 +27,12 @@ def draw_timeline(world: World, schedule: Schedule, timeline: Timeline, path: st
         own = np.flatnonzero((schedule.task == j) & (schedule.device < devices))
         _bars(panel, schedule, timeline, own)
         panel.set_ylim(devices - 0.4, -0.6)
-        panel.set_yticks(range(devices), world.devices.id[:devices])
+        panel.set_yticks(range(devices), list(map(label, world.devices.id[:devices])))
         panel.set_ylabel("device")
         panel.set_xlim(0, max(float(timeline.end_s[own].max(initial=0.0)) * 1.01, 1e-9))
         slots = int(world.slots[j])
         panel.set_title(
-            f"{world.task_names[j]}: {slots} slots, staleness up to "
+            f"{label(world.task_names[j])}: {slots} slots, staleness up to "
             f"{int(schedule.staleness[own].max(initial=0))}",
             loc="left",
             fontsize=10,

@@ -129,7 +129,8 @@ def jobs_table(world: World) -> Table:
 
 def data_table(world: World, data_dir: Path | None) -> Table:
     """Where each task's data come from and how they are spread over devices."""
-    from dmafl.data import find, partition
+    from dmafl.data import find
+    from dmafl.data.partition import shared_samples
     from dmafl.learning.architectures import check_fit
 
     rows = table(
@@ -140,7 +141,7 @@ def data_table(world: World, data_dir: Path | None) -> Table:
     for j, (name, task) in enumerate(world.scenario.tasks.items()):
         data = find(task.dataset, data_dir=data_dir)
         check_fit(name, task.model, data.name, data.shape, data.classes)
-        split = partition(
+        shared = shared_samples(
             data.y_train,
             world.device_count,
             task.samples,
@@ -159,6 +160,6 @@ def data_table(world: World, data_dir: Path | None) -> Table:
             f"{len(data.y_test):,}",
             task.partition,
             f"{task.samples_at_start:,} to {task.samples:,}",
-            f"{split.shared:,}",
+            f"{shared:,}",
         )
     return rows

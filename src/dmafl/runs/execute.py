@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from dmafl.errors import BadInput, ShownAsIs, bad_input
-from dmafl.files import sha256_of
+from dmafl.files import locked
 from dmafl.learning import saving
 from dmafl.measuring.look_up import look_up
 from dmafl.measuring.measured import Measured
 from dmafl.measuring.online import RunningEstimates
 from dmafl.measuring.own_material import marks
-from dmafl.planning.solve import TIME_LIMIT_S
-from dmafl.plans.files import write_plan
-from dmafl.plans.plan import Plan
-from dmafl.runs.folder import SCHEMA, RunFolder, checksum_of
+from dmafl.planning.effort import EFFORT
+from dmafl.plans.plan import Plan, jobs_checksum
+from dmafl.runs.file_names import check_file_names
+from dmafl.runs.folder import RunFolder, checksum_of
+from dmafl.runs.manifest import SCHEMA, manifest_checksum
 from dmafl.runs.planned import Planned
 from dmafl.runs.quality import TaskTheory, fill_in
 from dmafl.runs.trackers import Tracker
@@ -33,6 +34,8 @@ from dmafl.simulation.stopping import Interrupted, stop_asked
 from dmafl.simulation.unit import Unit
 from dmafl.simulation.workers import Laboratories, Workers, open_workers, wait_for_one
 from dmafl.version import __version__
+from dmafl.world.channel import FixedGains, GainTrace, Rayleigh
+from dmafl.world.mobility import Paths, Static
 from dmafl.world.world import World
 
 CHECKPOINT_EVERY_S = 20.0
@@ -92,8 +95,8 @@ class Request:
     make_world: Callable[[Scenario], World] = World.resolve
     measured: Mapping[int, Measured] | None = None
     """Measured constants by seed; None: those that are kept or shipped, if there are any."""
-    plan_time_s: float = TIME_LIMIT_S
-    """Time for the plan of a scheme that makes one, for each seed [s]."""
+    effort: float = EFFORT
+    """Effort for the plan of a scheme that makes one, for each seed: about so many seconds."""
     quality: str = "calibrated"
     dissimilarity: str = "gram"
     """What such plans are made with."""
@@ -121,6 +124,7 @@ class Request:
                     ShownAsIs("a plan for another one"),
                     "Give the scenario the plan was made for, or plan again.",
                 )
+        check_file_names(self.names, list(self.scenario.tasks))
         if not self.schemes or not self.seeds:
             raise bad_input(
                 "schemes", "must be at least one, with at least one seed", ShownAsIs("none"), "Name a scheme."
@@ -154,12 +158,32 @@ def execute(request: Request, folder: RunFolder, settings: Settings, resume: boo
     if settings.workers < 1:
         raise bad_input("workers", "must be >= 1", settings.workers, "Use as many as there are cores.")
     laboratories = Laboratories(request.scenario, request.material)
-    manifest = _manifest(request, laboratories)
+    wanted = _manifest(request, laboratories)
+    if resume and folder.exists() and not folder.has_leftovers():
+        known = _continued(folder, wanted, request.measured)
+        if known["status"] == "finished":  # no lock is needed, and perhaps none can be had
+            return
+    with locked(folder.path):
+        _carry_out(request, folder, settings, resume, laboratories, wanted)
+
+
+def _carry_out(
+    request: Request,
+    folder: RunFolder,
+    settings: Settings,
+    resume: bool,
+    laboratories: Laboratories,
+    manifest: dict[str, Any],
+) -> None:
+    """Run all units in a folder that is held."""
     if resume and not folder.empty():
         manifest = _continued(folder, manifest, request.measured)
         if manifest["status"] == "finished":
+            folder.clean()
+            folder.clear_parts()
             return
         measured = folder.read_measured(manifest)
+        folder.go_on(manifest)
     else:
         measured = _known(request, laboratories)
         manifest["measured"] = {str(seed): checksum_of(one) for seed, one in measured.items()}
@@ -169,13 +193,13 @@ def execute(request: Request, folder: RunFolder, settings: Settings, resume: boo
     folder.clean()
     folder.write_manifest(manifest)
     if request.plan is not None:
-        write_plan(request.plan, folder.path / "plans" / "scheduled.json")
+        folder.write_plan("scheduled", request.plan)
     failures: list[BadInput] = []
     planned = Planned(
-        folder.path,
+        folder,
         measured or _of_any_seed(request, laboratories),
         laboratories.of,
-        request.plan_time_s,
+        request.effort,
         request.quality,
         request.dissimilarity,
     )
@@ -235,10 +259,12 @@ def _side_by_side(
             settings.watcher.finished(name, manifest["units"][name]["status"])
     active: list[_Active] = []
     while waiting or active:
-        while waiting and len(active) < settings.workers:
+        while waiting and len(active) < settings.workers and not asked():
             name = waiting.pop(0)
             try:
                 active.append(_Active.start(name, request, folder, laboratories, workers, planned))
+                if folder.checksums != manifest["files"]:  # a plan was made
+                    folder.write_manifest(manifest)
             except BadInput as error:  # e.g. there is no plan for this seed: the others go on
                 failures.append(error)
                 manifest["units"][name] |= {"status": f"failed: {error.problems[0]}"}
@@ -250,8 +276,7 @@ def _side_by_side(
                 state = one.advance(settings, asked)
             except BadInput as error:
                 failures.append(error)
-                one.abandon(folder)
-                state = f"failed: {error.problems[0]}"
+                state = one.abandon(folder, error)
             if isinstance(state, str):
                 active.remove(one)
                 manifest["units"][one.unit.name] |= {"status": state, **one.unit.outcome()}
@@ -260,11 +285,25 @@ def _side_by_side(
             elif state is not None:
                 blocked.append(state)
         if asked():
-            for one in active:
-                one.save(folder, settings.trackers)
+            _save_all(active, folder, settings, manifest)
             raise Interrupted
         if active and len(blocked) == len(active):
-            wait_for_one(blocked)
+            wait_for_one(blocked, asked)
+
+
+def _save_all(
+    active: Sequence[_Active], folder: RunFolder, settings: Settings, manifest: dict[str, Any]
+) -> None:
+    """Save the units that are under way; soon, for tests need not wait for training that is ordered anew anyway."""
+    for one in active:
+        one.unit.drop_training()
+    for one in active:
+        try:
+            one.save(folder, settings.trackers)
+        except BadInput as error:  # its model has diverged: the others are saved all the same
+            state = one.abandon(folder, error)
+            manifest["units"][one.unit.name] |= {"status": state, **one.unit.outcome()}
+            folder.write_manifest(manifest)
 
 
 class _Active:
@@ -303,7 +342,8 @@ class _Active:
         if saved is None:
             return cls(unit, running, folder, 0)
         plain, arrays = saved
-        unit.restore(plain["unit"], arrays)
+        with folder.checkpoint(name).restoring():
+            unit.restore(plain["unit"], arrays)
         return cls(unit, running, folder, plain["parts"])
 
     def advance(self, settings: Settings, asked: Callable[[], bool]) -> Result | str | None:
@@ -320,6 +360,14 @@ class _Active:
             if time.monotonic() - self.saved_at >= settings.checkpoint_every_s:
                 self.save(self.folder, settings.trackers)
         self.save(self.folder, settings.trackers)
+        short = self.unit.shortfall()
+        if short:
+            raise bad_input(
+                self.unit.name,
+                "must end with all its aggregations, or with a device lost to its battery or window",
+                ShownAsIs(short),
+                "A scheme of your own must go on ordering; otherwise the saved state was wrong: run again.",
+            )
         self._save_models()
         return "finished"
 
@@ -335,28 +383,26 @@ class _Active:
         for tracker in trackers:
             tracker.log(self.unit.name, rows[0].to_pylist())
 
-    def abandon(self, folder: RunFolder) -> None:
-        """Keep the rows of a unit that cannot go on."""
+    def abandon(self, folder: RunFolder, error: BadInput) -> str:
+        """Keep the rows of a unit that cannot go on; its status."""
         records = self.unit.records
         records.drop_failed_tests()
         folder.write_parts(self.unit.name, self.parts, records.take_rows())
         folder.write_running(self.unit.name, self.running.plain())
+        return f"failed: {error.problems[0]}"
 
     def _save_models(self) -> None:
         for task, (version, model) in self.unit.records.models.items():
             name = self.unit.world.task_names[task]
-            saving.save(
-                self.folder.path / "models" / f"{self.unit.name}-{name}.safetensors",
-                model,
-                self.unit.layouts[task],
-                {
-                    "task": name,
-                    "architecture": self.unit.world.scenario.tasks[name].model,
-                    "scheme": self.unit.scheme,
-                    "seed": self.unit.seed,
-                    "aggregation": version,
-                },
-            )
+            metadata = {
+                "task": name,
+                "architecture": self.unit.world.scenario.tasks[name].model,
+                "scheme": self.unit.scheme,
+                "seed": self.unit.seed,
+                "aggregation": version,
+            }
+            content = saving.model_bytes(model, self.unit.layouts[task], metadata)
+            self.folder.write_output(f"models/{self.unit.name}-{name}.safetensors", content)
 
 
 def _known(request: Request, laboratories: Laboratories) -> dict[int, Measured]:
@@ -401,27 +447,43 @@ def _manifest(request: Request, laboratories: Laboratories) -> dict[str, Any]:
             "source": bench.data.source,
             "sha256": bench.data.sha256,
             "stand_in": bench.data.stand_in,
+            "test_samples": len(bench.test_inputs),
         }
         for name, bench in zip(request.scenario.tasks, laboratories.of(request.seeds[0]).tasks, strict=True)
     }
+    worlds = {seed: request.world(seed) for seed in request.seeds}
     return {
         "schema": SCHEMA,
         "status": "running",
         "scenario": request.scenario.plain(),
-        "worlds": {str(seed): request.world(seed).plain() for seed in request.seeds},
+        "worlds": {str(seed): world.plain() for seed, world in worlds.items()},
         "schemes": list(request.schemes),
         "seeds": list(request.seeds),
         "versions": {"dmafl": __version__, "torch": version("torch"), "numpy": version("numpy")},
         "data": data,
-        "plan_sha256": _checksum(request.plan) if request.plan is not None else None,
+        "plan_sha256": jobs_checksum(request.plan) if request.plan is not None else None,
         "measured": {},
+        "own": _own(request, worlds.values()),
         "units": {name: {"status": "waiting"} for name in request.names},
+        "files": {},
+        "sha256": "",
     }
 
 
-def _checksum(plan: Plan) -> str:
-    jobs = b"".join(column.tobytes() for column in plan.schedule.columns().values())
-    return sha256_of(plan.world.sha256.encode() + jobs)
+def _own(request: Request, worlds: Collection[World]) -> dict[str, list[str]]:
+    """What the user brought from Python, which no file holds: names by kind."""
+    known: dict[str, Any] = {"channel": Rayleigh | FixedGains | GainTrace, "mobility": Static | Paths}
+    return {
+        "schemes": sorted(name for name in request.schemes if name in request.own_schemes),
+        "models": sorted(request.material.models),
+        "datasets": sorted(request.material.datasets),
+        "streams": sorted(request.material.streams),
+        "world": [
+            name
+            for name, kinds in known.items()
+            if not all(isinstance(getattr(world, name), kinds) for world in worlds)
+        ],
+    }
 
 
 def _continued(
@@ -429,6 +491,13 @@ def _continued(
 ) -> dict[str, Any]:
     """The manifest of the run to go on with, if it is the same run on the same data."""
     manifest = folder.read_manifest()
+    if manifest["sha256"] != manifest_checksum(manifest):
+        raise bad_input(
+            f"{folder.manifest_path}: sha256",
+            "must be the checksum of the rest of the manifest",
+            ShownAsIs(manifest["sha256"][:12]),
+            "The file is damaged: put the old one back, or run again in another folder.",
+        )
     if from_plain(manifest["scenario"]) != from_plain(wanted["scenario"]):
         raise bad_input(
             str(folder.path),
@@ -462,7 +531,8 @@ def _continued(
                 ShownAsIs(f"sha256 {data['sha256'][:12]} instead of {before[:12]}"),
                 f"Put the old {data['dataset']} back, or run again from the start.",
             )
-    for unit in manifest["units"].values():
-        if not str(unit["status"]).startswith("finished"):
+    for name, unit in manifest["units"].items():
+        # A finished unit whose checkpoint was removed is to be run from its start.
+        if not str(unit["status"]).startswith("finished") or not folder.checkpoint(name).exists():
             unit["status"] = "waiting"
     return manifest

@@ -2,43 +2,53 @@
 
 from __future__ import annotations
 
-import io
-import json
 import shutil
-import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from dmafl.errors import ShownAsIs, bad_input
 from dmafl.files import (
+    LOCK,
     canonical_json,
+    check_sha256,
+    json_bytes,
+    locked,
+    parse_parquet,
     read_bytes,
+    read_checked,
     read_json,
-    replacing,
+    read_parquet,
     sha256_of,
     write_bytes,
+    write_checked,
     write_json,
 )
-from dmafl.measuring.measured import Measured, write_measured
+from dmafl.measuring.measured import Measured
+from dmafl.plans.files import PlanFile, plan_bytes, read_plan
+from dmafl.plans.plan import Plan
+from dmafl.runs.checkpoint import Arrays, Checkpoint
+from dmafl.runs.manifest import check_manifest, manifest_checksum
+from dmafl.runs.running import check_running
 from dmafl.simulation.records import METRICS, PERIODS
 
-SCHEMA = 1
 RUNNING, RUNNING_SCHEMA = "running.json", 1
-CHECKPOINT_SCHEMA = 2
-"""Raised when the state of a unit has other entries than before."""
 TABLES = {"metrics": METRICS, "periods": PERIODS}
+_AGAIN = "The file is damaged or not ours: run again."
 
 
 class RunFolder:
-    """A run's files. Every file appears whole or not at all."""
+    """A run's files. Every file appears whole or not at all, and the manifest has the checksum of every output."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._sums: dict[str, dict[str, str]] = {}
+        """Unit -> name of a part file -> its checksum."""
+        self.checksums: dict[str, str] = {}
+        """SHA-256 of the outputs written so far, by their names relative to the folder."""
 
     @property
     def manifest_path(self) -> Path:
@@ -71,37 +81,78 @@ class RunFolder:
         for left_over in self.path.rglob(".*.part"):
             left_over.unlink()
 
+    def write_output(self, name: str, content: bytes) -> None:
+        """Save an output of the run; the next manifest has its checksum."""
+        write_bytes(self.path / name, content)
+        self.checksums[name] = sha256_of(content)
+
+    def has_leftovers(self) -> bool:
+        """Whether there is something that `clean` and `clear_parts` remove."""
+        return any((self.path / name).exists() for name in ("parts", "checkpoint")) or any(
+            self.path.rglob(".*.part")
+        )
+
+    def tidy(self) -> None:
+        """Remove what is left of a run that is done, if anything is."""
+        if self.has_leftovers():
+            with locked(self.path):
+                self.clean()
+                self.clear_parts()
+
     def write_manifest(self, manifest: dict[str, Any]) -> None:
-        """Save the manifest."""
+        """Save the manifest, with the checksums of all outputs by now and one of its own."""
+        manifest["files"] = dict(sorted(self.checksums.items()))
+        manifest["sha256"] = manifest_checksum(manifest)
         write_json(self.manifest_path, manifest)
 
+    def go_on(self, manifest: dict[str, Any]) -> None:
+        """Take up a run that has not finished; what was put together when it last ended is put together anew."""
+        whole = [f"{name}.parquet" for name in TABLES] + [RUNNING]
+        self.checksums = {name: own for name, own in manifest["files"].items() if name not in whole}
+        manifest["status"] = "running"
+        self.write_manifest(manifest)
+        for name in whole:
+            (self.path / name).unlink(missing_ok=True)
+
     def read_manifest(self) -> dict[str, Any]:
-        """The manifest of a run in this folder."""
+        """The manifest of a run in this folder; whether its checksum holds is for `verify` and `--resume` to say."""
         if not self.path.is_dir():
             raise bad_input(
                 str(self.path), "must be the folder of a run", ShownAsIs("no such folder"), "Check the path."
             )
         manifest = read_json(self.manifest_path, "run manifest")
-        if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
-            found = manifest.get("schema") if isinstance(manifest, dict) else None
-            raise bad_input(
-                f"{self.manifest_path}: schema",
-                f"must be {SCHEMA}, the version of runs this dmafl reads",
-                found,
-                "Use the dmafl that wrote the run, or run again.",
-            )
-        _check_manifest(manifest, self.manifest_path)
-        return manifest
+        check_manifest(manifest, self.manifest_path)
+        return dict(manifest)
 
     def write_measured(self, seed: int, measured: Measured) -> None:
         """Save what was measured of a seed."""
-        write_measured(measured, self._measured(seed))
+        self.write_output(measured_name(seed), json_bytes(measured.plain()))
+
+    def write_plan(self, name: str, plan: Plan) -> None:
+        """Save a plan below `plans`."""
+        self.write_output(f"plans/{name}.json", plan_bytes(plan))
+
+    def read_plan(self, name: str) -> PlanFile | None:
+        """The plan called `name`, if it is there; refuses one that was changed since it was written."""
+        path, known = self.path / "plans" / f"{name}.json", self.checksums.get(f"plans/{name}.json")
+        if not path.exists():
+            return None
+        own = sha256_of(read_bytes(path, "plan"))
+        if known is not None and own != known:
+            raise bad_input(
+                str(path),
+                f"must have the checksum {known[:12]} of the manifest",
+                ShownAsIs(own[:12]),
+                "The file was changed: put the old one back, or run again.",
+            )
+        self.checksums[f"plans/{name}.json"] = own
+        return read_plan(path)
 
     def read_measured(self, manifest: dict[str, Any]) -> dict[int, Measured]:
         """What was measured, by seed; refuses a file that is not the one the run was begun with."""
         found = {}
         for seed, checksum in manifest.get("measured", {}).items():
-            path = self._measured(int(seed))
+            path = self.path / measured_name(seed)
             given = read_json(path, "measured constants")
             own = sha256_of(canonical_json(given))
             if own != checksum:
@@ -114,63 +165,42 @@ class RunFolder:
             found[int(seed)] = Measured.from_plain(given, str(path))
         return found
 
-    def _measured(self, seed: int) -> Path:
-        return self.path / "measured" / f"s{seed}.json"
-
     # -- while it goes --------------------------------------------------------------------------------
 
     def write_parts(self, unit: str, number: int, tables: tuple[pa.Table, pa.Table]) -> None:
-        """Save the rows since the last part."""
+        """Save the rows since the last part; the next checkpoint notes their checksums."""
         for name, table in zip(TABLES, tables, strict=True):
             path = self._part(unit, name, number)
-            with replacing(path) as part:
-                pq.write_table(table, part)
+            buffer = pa.BufferOutputStream()
+            pq.write_table(table, buffer)
+            content = buffer.getvalue().to_pybytes()
+            write_bytes(path, content)
+            self._sums.setdefault(unit, {})[path.name] = sha256_of(content)
 
-    def write_checkpoint(self, unit: str, plain: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Save a unit's state: arrays first, then the state that names them, then the old arrays go."""
-        folder = self._checkpoint(unit)
-        buffer = io.BytesIO()
-        np.savez(buffer, **arrays)  # type: ignore[arg-type]
-        name = f"arrays-{plain['parts']:06d}.npz"
-        write_bytes(folder / name, buffer.getvalue())
-        state = {"schema": CHECKPOINT_SCHEMA, **plain, "arrays": name}
-        write_bytes(folder / "state.json", json.dumps(state, allow_nan=False).encode())
-        for old in folder.glob("arrays-*.npz"):
-            if old.name != name:
-                old.unlink()
+    def write_checkpoint(self, unit: str, plain: dict[str, Any], arrays: Arrays) -> None:
+        """Save a unit's state, which belongs to the parts written so far."""
+        self.checkpoint(unit).write(plain, arrays, self._sums.get(unit, {}))
 
     def write_running(self, unit: str, estimates: dict[str, Any]) -> None:
         """Save a unit's running estimates, by task."""
-        write_json(self.path / "parts" / unit / RUNNING, estimates)
+        write_checked(self.path / "parts" / unit / RUNNING, estimates)
 
-    def read_checkpoint(self, unit: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-        """The state of a unit when it was last saved; parts written after that are removed."""
-        folder = self._checkpoint(unit)
-        state = folder / "state.json"
-        parts = 0
-        found = None
-        if state.exists():
-            plain = read_json(state, "checkpoint")
-            try:
-                if plain["schema"] != CHECKPOINT_SCHEMA:
-                    raise ValueError(f"schema {plain['schema']}, of another version")
-                content = read_bytes(folder / plain["arrays"], "checkpoint")
-                with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-                    found = plain, {name: arrays[name] for name in arrays.files}
-                parts = int(plain["parts"])
-                _ = plain["unit"]["server"], plain["unit"]["clock"]
-            except (KeyError, TypeError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-                raise bad_input(
-                    str(folder),
-                    "must be a whole checkpoint",
-                    ShownAsIs(f"{type(error).__name__}: {error}"[:150]),
-                    f"Remove the folder to run {unit} from its start, or start the run anew.",
-                ) from None
+    def read_checkpoint(self, unit: str) -> tuple[dict[str, Any], Arrays] | None:
+        """The state of a unit when it was last saved; its parts are as they were, and later ones are removed."""
+        found = self.checkpoint(unit).read()
+        sums: dict[str, str] = {} if found is None else found[0]["part_files"]
+        for name in sums:
+            self._read_part(self.path / "parts" / unit / Path(name).name, sums)
         for name in TABLES:
             for path in (self.path / "parts" / unit).glob(f"{name}-*.parquet"):
-                if int(path.stem.rpartition("-")[2]) >= parts:
+                if path.name not in sums:
                     path.unlink()
+        self._sums[unit] = dict(sums)
         return found
+
+    def checkpoint(self, unit: str) -> Checkpoint:
+        """Where the state of a unit is, or will be."""
+        return Checkpoint(self.path / "checkpoint" / unit, unit)
 
     # -- when it is done ------------------------------------------------------------------------------
 
@@ -178,19 +208,22 @@ class RunFolder:
         """Put the parts of all units together, in their order."""
         for name, schema in TABLES.items():
             tables = [
-                pq.read_table(path, schema=schema)
+                self._read_part(path, self._sums_of(unit))
                 for unit in units
                 for path in sorted((self.path / "parts" / unit).glob(f"{name}-*.parquet"))
             ]
             # One chunk, so that the file does not depend on how often the run was saved.
             whole = pa.concat_tables(tables).combine_chunks() if tables else schema.empty_table()
             self.write_table(name, whole)
-        write_json(self.path / RUNNING, {"schema": RUNNING_SCHEMA, "units": self._running_parts(units)})
+        self.write_output(
+            RUNNING, json_bytes({"schema": RUNNING_SCHEMA, "units": self._running_parts(units)})
+        )
 
     def write_table(self, name: str, rows: pa.Table) -> None:
         """Save `metrics` or `periods` of the whole run."""
-        with replacing(self.path / f"{name}.parquet") as part:
-            pq.write_table(rows, part, compression="zstd")
+        sink = pa.BufferOutputStream()
+        pq.write_table(rows, sink, compression="zstd")
+        self.write_output(f"{name}.parquet", bytes(sink.getvalue()))
 
     def clear_parts(self) -> None:
         """Remove what is only needed while the run goes."""
@@ -200,22 +233,11 @@ class RunFolder:
     def read_table(self, name: str) -> pa.Table:
         """`metrics` or `periods`, complete or as far as they are written."""
         path = self.path / f"{name}.parquet"
-        try:
-            if path.exists():
-                table = pq.read_table(pa.BufferReader(read_bytes(path, "run")))
-                if not table.schema.equals(TABLES[name]):
-                    raise ValueError(f"columns {', '.join(table.column_names)[:80]}")
-                return table
-            parts = sorted((self.path / "parts").glob(f"*/{name}-*.parquet"))
-            tables = [pq.read_table(part, schema=TABLES[name]) for part in parts]
-            return pa.concat_tables(tables) if tables else TABLES[name].empty_table()
-        except (pa.ArrowException, ValueError, OSError) as error:
-            raise bad_input(
-                str(path),
-                f"must be the {name} of a run",
-                ShownAsIs((str(error).splitlines() or ["unreadable"])[0][:150]),
-                "The file is damaged or not ours: run again.",
-            ) from None
+        if path.exists():
+            return read_parquet(path, f"table of {name}", TABLES[name], remedy=_AGAIN)
+        parts = sorted((self.path / "parts").glob(f"*/{name}-*.parquet"))
+        tables = [read_parquet(part, f"part of {name}", TABLES[name], remedy=_AGAIN) for part in parts]
+        return pa.concat_tables(tables) if tables else TABLES[name].empty_table()
 
     def read_running(self) -> dict[str, Any]:
         """The running estimates: unit -> task -> values, the last ones or as far as they are."""
@@ -230,18 +252,46 @@ class RunFolder:
                 ShownAsIs("something else"),
                 "Run again with this version.",
             )
-        units: dict[str, Any] = found["units"]
-        return units
+        units = found.get("units")
+        if not isinstance(units, dict):
+            raise bad_input(str(path), "must have the estimates of every unit", units, "Run again.")
+        return {unit: check_running(own, path) for unit, own in units.items()}
 
     def _running_parts(self, units: list[str]) -> dict[str, Any]:
         paths = {unit: self.path / "parts" / unit / RUNNING for unit in units}
-        return {unit: read_json(path, "running estimates") for unit, path in paths.items() if path.exists()}
+        return {
+            unit: check_running(read_checked(path, "running estimates", self._from_start(unit)), path)
+            for unit, path in paths.items()
+            if path.exists()
+        }
 
     def _part(self, unit: str, name: str, number: int) -> Path:
         return self.path / "parts" / unit / f"{name}-{number:06d}.parquet"
 
-    def _checkpoint(self, unit: str) -> Path:
-        return self.path / "checkpoint" / unit
+    def _read_part(self, path: Path, sums: Mapping[str, str]) -> pa.Table:
+        """The rows of a part file, which must be the one that was written."""
+        unit, name = path.parent.name, path.stem.rpartition("-")[0]
+        remedy = self._from_start(unit)
+        what = f"part of {name}"
+        content = read_bytes(path, what)
+        if path.name in sums:
+            check_sha256(content, sums[path.name], str(path), what, remedy)
+        return parse_parquet(content, str(path), what, TABLES.get(name), remedy=remedy)
+
+    def _from_start(self, unit: str) -> str:
+        return f"Remove the folder {self.checkpoint(unit).folder} to run {unit} from its start."
+
+    def _sums_of(self, unit: str) -> Mapping[str, str]:
+        """Checksums of a unit's part files, as noted by this process or by its last checkpoint."""
+        if unit not in self._sums:
+            plain = self.checkpoint(unit).read_plain()
+            self._sums[unit] = {} if plain is None else plain["part_files"]
+        return self._sums[unit]
+
+
+def measured_name(seed: int | str) -> str:
+    """Where the measured constants of a seed lie in the folder."""
+    return f"measured/s{seed}.json"
 
 
 def checksum_of(measured: Measured) -> str:
@@ -250,42 +300,6 @@ def checksum_of(measured: Measured) -> str:
 
 
 def _is_left_over(path: Path) -> bool:
-    return path.name in ("plans", "measured") or (path.name.startswith(".") and path.name.endswith(".part"))
-
-
-def _check_manifest(manifest: dict[str, Any], path: Path) -> None:
-    """Refuse a manifest that does not say what it must."""
-    kinds = {
-        "status": str,
-        "scenario": dict,
-        "worlds": dict,
-        "schemes": list,
-        "seeds": list,
-        "data": dict,
-        "units": dict,
-    }
-    for name, kind in kinds.items():
-        if not isinstance(manifest.get(name), kind):
-            raise bad_input(
-                f"{path}: {name}",
-                f"must be a {kind.__name__}",
-                manifest.get(name),
-                "The file is damaged: run again.",
-            )
-    for seed in manifest["seeds"]:
-        if not isinstance(seed, int) or str(seed) not in manifest["worlds"]:
-            raise bad_input(
-                f"{path}: seeds",
-                "must be whole numbers with a world each",
-                seed,
-                "The file is damaged: run again.",
-            )
-        for scheme in manifest["schemes"]:
-            unit = manifest["units"].get(f"{scheme}-s{seed}")
-            if not isinstance(unit, dict) or "status" not in unit:
-                raise bad_input(
-                    f"{path}: units",
-                    "must have an entry with a status for every scheme and seed",
-                    f"{scheme}-s{seed}",
-                    "The file is damaged: run again.",
-                )
+    return path.name in ("plans", "measured", LOCK) or (
+        path.name.startswith(".") and path.name.endswith(".part")
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from dmafl.errors import ShownAsIs, bad_input
 from dmafl.measuring.dissimilarity import label_mix
@@ -14,8 +13,8 @@ from dmafl.planning.online import Online
 from dmafl.planning.problem import Knowledge
 from dmafl.planning.revise import State, replan
 from dmafl.planning.schemes import plan_for
-from dmafl.plans.files import read_plan, write_plan
 from dmafl.plans.plan import Plan
+from dmafl.runs.folder import RunFolder
 from dmafl.schedule.build import concatenate
 from dmafl.schedule.jobs import Schedule
 from dmafl.schemes.scheduled import scheduled
@@ -23,7 +22,7 @@ from dmafl.server.policy import Policy
 from dmafl.simulation.laboratory import Laboratory
 from dmafl.world.world import World
 
-REVISE_LIMIT_S = 3.0
+REVISE_EFFORT = 3.0
 REVISIONS = 8
 """How often `dma-fl-online` plans the rest of a task anew."""
 
@@ -33,31 +32,32 @@ class Planned:
 
     def __init__(
         self,
-        folder: Path,
+        folder: RunFolder,
         measured: Mapping[int, Measured],
         laboratory_of: Callable[[int], Laboratory],
-        time_limit_s: float,
+        effort: float,
         quality: str = "calibrated",
         dissimilarity: str = "gram",
     ) -> None:
         self._folder, self._measured, self._laboratory_of = folder, measured, laboratory_of
-        self._time_limit_s = time_limit_s
+        self._effort = effort
         self._quality, self._dissimilarity = quality, dissimilarity
 
     def plan(self, scheme: str, world: World) -> Plan:
         """The plan of `scheme` in `world`, kept in the folder."""
-        path = self._folder / "plans" / f"{scheme}-s{world.scenario.seed}.json"
-        if path.exists():
-            return read_plan(path).plan
+        name = f"{scheme}-s{world.scenario.seed}"
+        kept = self._folder.read_plan(name)
+        if kept is not None:
+            return kept.plan
         plan = plan_for(
             scheme,
             world,
             self._knowledge(world),
             quality=self._quality,
             dissimilarity=self._dissimilarity,
-            time_limit_s=self._time_limit_s,
+            effort=self._effort,
         )
-        write_plan(plan, path)
+        self._folder.write_plan(name, plan)
         return plan
 
     def policies(self, scheme: str, world: World) -> list[Policy]:
@@ -99,7 +99,7 @@ class Planned:
             state = State(now, concatenate([*others, jobs.take(jobs.slot < kept)]))
             before = replace(plan, schedule=concatenate([*others, jobs]))
             known = self._known_now(world, knowledge, task, now)
-            revised = replan(before, state, known, time_limit_s=REVISE_LIMIT_S).schedule
+            revised = replan(before, state, known, effort=REVISE_EFFORT).schedule
             return revised.take(revised.task == task)
 
         return revise

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from dmafl.measuring.measured import Measured
-from dmafl.planning.solve import TIME_LIMIT_S
+from dmafl.planning.effort import EFFORT
 from dmafl.plans.plan import Plan
 from dmafl.runs.execute import Request, Settings, Silent, Watcher, execute
 from dmafl.runs.folder import RunFolder
@@ -29,6 +29,9 @@ class Run:
     """The folder of a run, finished or not."""
 
     path: Path
+
+    def __init__(self, path: str | Path) -> None:
+        object.__setattr__(self, "path", Path(path))
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
@@ -96,7 +99,7 @@ def run(
     own_schemes: Mapping[str, Maker] | None = None,
     make_world: Callable[[Scenario], World] = World.resolve,
     measured: Measured | Mapping[int, Measured] | None = None,
-    plan_time_s: float = TIME_LIMIT_S,
+    effort: float = EFFORT,
     quality: str = "calibrated",
     dissimilarity: str = "gram",
     checkpoint_every_s: float = 20.0,
@@ -110,7 +113,7 @@ def run(
     importable or picklable. `make_world` makes the world of a seed, e.g. with a channel of the user's own.
     `measured` is what `dmafl.measure` gave for this scenario, or a mapping from seeds to it; it puts prediction and
     bounds beside what is reached. Without it what is kept from before is used, and nothing is measured.
-    Schemes that plan (`dma-fl` and its kin) need it; a plan is made for every seed within `plan_time_s`, with
+    Schemes that plan (`dma-fl` and its kin) need it; a plan is made for every seed with this `effort`, with
     `quality` and `dissimilarity` as for `dmafl.plan`.
     `trackers` names where metrics are sent too: tensorboard, mlflow, wandb.
     """
@@ -132,7 +135,7 @@ def run(
         material,
         make_world,
         measured,
-        plan_time_s,
+        effort,
         quality,
         dissimilarity,
     )

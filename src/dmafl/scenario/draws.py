@@ -13,6 +13,8 @@ from pydantic_core import PydanticCustomError, core_schema
 from dmafl.randomness import FloatArray
 
 KINDS = ("uniform", "log_uniform", "choice")
+MOST_CHOICES = 100_000
+"""As many as there may be devices."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ class Draw:
         kind, values = next(iter(given.items()))
         if not isinstance(values, list | tuple) or not values or not all(map(_is_number, values)):
             raise PydanticCustomError("draw_values", "must list numbers, e.g. { uniform = [1.0, 2.0] }")
+        if len(values) > MOST_CHOICES:
+            raise PydanticCustomError("draw_length", f"must list at most {MOST_CHOICES:,} numbers")
         values = tuple(float(value) for value in values)
         if kind != "choice" and (len(values) != 2 or values[0] > values[1]):
             raise PydanticCustomError("draw_range", "must list two numbers, the smaller one first")
@@ -90,9 +94,23 @@ class Draw:
         )
 
 
+def constant(value: float) -> Draw:
+    """The draw that is always `value`."""
+    return Draw("constant", (value,))
+
+
+def uniform(low: float, high: float) -> Draw:
+    """The draw that is uniform on [low, high]."""
+    return Draw("uniform", (low, high))
+
+
 def _is_number(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    if not math.isfinite(value):
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:  # a whole number of more than 308 digits
+        finite = False
+    if not finite:
         raise PydanticCustomError("finite_number", "must be finite")
     return True

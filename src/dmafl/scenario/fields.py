@@ -1,18 +1,40 @@
-"""How a field of the scenario is declared: unit, symbol, default, range and description in one place."""
+"""How a field of the scenario is declared: unit, symbol, default, limits with their reason, and description."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, Self, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
 
 
 class Section(BaseModel):
     """A frozen part of a scenario. Unknown keys, NaN, infinities and silent conversions are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _zero_or_enough(self) -> Self:
+        """A value that may be 0 is 0, or large enough to count."""
+        for name, info in type(self).model_fields.items():
+            limits = limits_of(info)
+            value = getattr(self, name)
+            if limits.least and value is not None and 0 < value < limits.least:
+                rule = f"must be 0, or >= {limits.least:g}"
+                raise contradiction(name, rule, f"{value:g}", f"Set it to 0, or raise it ({reason(info)}).")
+        return self
+
+
+def contradiction(name: str, rule: str, value: str, remedy: str) -> PydanticCustomError:
+    """A rule that the type of a field cannot say, broken; shown as name, rule, value and remedy."""
+    return PydanticCustomError(
+        "contradiction",
+        "{name} {rule}; got {value}. {remedy}",
+        {"name": name, "rule": rule, "value": value, "remedy": remedy},
+    )
 
 
 def field(
@@ -21,22 +43,44 @@ def field(
     *,
     unit: str = "",
     symbol: str = "",
-    gt: float | None = None,
     ge: float | None = None,
-    lt: float | None = None,
     le: float | None = None,
+    least: float = 0.0,
+    why: str = "",
     pattern: str | None = None,
 ) -> Any:
-    """Declare a field. `doc` says what it is; `unit` is that of its name's suffix; bounds are its range."""
+    """Declare a field. `doc` says what it is; `unit` is that of its name's suffix.
+
+    `ge` and `le` are its limits and `why` is their reason; where 0 is allowed, `least` is the smallest other value.
+    """
     return Field(
         default,
         description=doc,
-        gt=gt,
         ge=ge,
-        lt=lt,
         le=le,
         pattern=pattern,
-        json_schema_extra={"unit": unit, "symbol": symbol},
+        json_schema_extra={"unit": unit, "symbol": symbol, "why": why, "least": least},
+    )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a number may be: `low` to `high`; where `least` is not 0, it is 0 or at least `least`."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    least: float = 0.0
+
+
+def limits_of(info: FieldInfo) -> Limits:
+    """The limits of a field; of one that is no number, none."""
+    found = {type(item).__name__: item for item in info.metadata}
+    extra = info.json_schema_extra
+    least = extra.get("least", 0.0) if isinstance(extra, dict) else 0.0
+    return Limits(
+        low=found["Ge"].ge if "Ge" in found else -math.inf,
+        high=found["Le"].le if "Le" in found else math.inf,
+        least=least if isinstance(least, float) else 0.0,
     )
 
 
@@ -50,6 +94,7 @@ class FieldRow:
     unit: str
     default: Any
     allowed: str
+    why: str
     doc: str
 
 
@@ -63,6 +108,7 @@ def rows(section: str, model: type[Section]) -> list[FieldRow]:
             unit=_extra(info, "unit"),
             default=info.default,
             allowed=allowed(info),
+            why=reason(info),
             doc=info.description or "",
         )
         for name, info in model.model_fields.items()
@@ -71,17 +117,26 @@ def rows(section: str, model: type[Section]) -> list[FieldRow]:
 
 
 def allowed(info: FieldInfo) -> str:
-    """The values a field may take, in words: `> 0`, `1 to 100`, `one of a, b`."""
+    """The values a field may take, in words: `1 to 100`, `0, or 1e-12 to 1e+12`, `one of a, b`."""
     choices = [value for literal in _literals(info.annotation) for value in get_args(literal)]
     if choices:
         return "one of " + ", ".join(map(str, choices))
-    signs = {"Gt": ("gt", ">"), "Ge": ("ge", ">="), "Lt": ("lt", "<"), "Le": ("le", "<=")}
-    limits = []
-    for item in info.metadata:
-        if type(item).__name__ in signs:
-            attribute, sign = signs[type(item).__name__]
-            limits.append(f"{sign} {getattr(item, attribute):.12g}")
-    return ", ".join(limits)
+    limits = limits_of(info)
+    if math.isinf(limits.high):
+        return ""
+    low, high = shown(limits.least or limits.low), shown(limits.high)
+    return f"0, or {low} to {high}" if limits.least else f"{low} to {high}"
+
+
+def reason(info: FieldInfo) -> str:
+    """Why a field has its limits."""
+    return _extra(info, "why")
+
+
+def shown(limit: float) -> str:
+    """A limit as short as it can be written exactly."""
+    short = f"{limit:g}"
+    return short if float(short) == limit else f"{limit:.12g}"
 
 
 def _literals(annotation: Any) -> list[Any]:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from dmafl.errors import BadInput, Problem, ShownAsIs, show
-from dmafl.scenario.fields import Section, allowed
+from dmafl.scenario.fields import Section, allowed, reason, shown
 
 _SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}
 _WITH_UNIT = re.compile(r"^\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([kMGmuµn]?)(W|Hz|J|s|m|bit)\s*$")
@@ -45,7 +45,7 @@ def _rule(details: ErrorDetails) -> str:
     }
     if kind in comparisons:
         sign, key = comparisons[kind]
-        return f"must be {sign} {context[key]:.12g}"
+        return f"must be {sign} {shown(context[key])}"
     plain = {
         "finite_number": "must be a finite number",
         "float_type": "must be a number",
@@ -56,6 +56,7 @@ def _rule(details: ErrorDetails) -> str:
         "dict_type": "must be a table",
         "model_type": "must be a table",
         "missing": "must be given",
+        "int_parsing_size": "must be a whole number of at most 63 bits",
     }
     if kind in plain:
         return plain[kind]
@@ -80,7 +81,8 @@ def _remedy(details: ErrorDetails, path: list[str], root: type[Section], source:
             return f"Did you mean {near[0]!r}? Set it in {source}."
     info = _field(path, root)
     limits = allowed(info) if info is not None else ""
-    return f"Set it in {source}" + (f" (allowed: {limits})." if limits else ".")
+    why = f"; {reason(info)}" if limits and reason(info) else ""
+    return f"Set it in {source}" + (f" (allowed: {limits}{why})." if limits else ".")
 
 
 def _unknown_key(name: str, path: list[str], root: type[Section], source: str) -> Problem:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from dmafl.errors import ShownAsIs, bad_input
-from dmafl.files import read_text, write_text
+from dmafl.errors import bad_input
+from dmafl.files import parse_toml, read_text, write_text
 from dmafl.scenario.draws import KINDS, Draw
 from dmafl.scenario.fields import FieldRow, Section, rows
 from dmafl.scenario.model import Scenario
@@ -25,15 +24,7 @@ def load(path: str | Path) -> Scenario:
     """The scenario in the file `path`; values it leaves out come from its preset."""
     path = Path(path)
     text = read_text(path, "scenario")
-    try:
-        given = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise bad_input(
-            str(path),
-            "must be a scenario in TOML",
-            ShownAsIs(str(error)),
-            "Mend that line, or start from `dmafl init`.",
-        ) from None
+    given = parse_toml(text, str(path), "a scenario", "Mend that line, or start from `dmafl init`.")
     scenario = from_plain(_unset_as_none(given), source=path.name)
     return scenario.in_folder(path.parent)
 

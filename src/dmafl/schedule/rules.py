@@ -25,6 +25,13 @@ below it, and nothing physical is that fine. Times are relative to the end of th
 energies to E^B."""
 
 
+def exceeds(
+    excess: FloatArray | IntArray | float, tolerance: FloatArray | IntArray | float = 0.0
+) -> NDArray[np.bool_]:
+    """Where `excess` is not at most `tolerance`; a number that is none, NaN, is never within it."""
+    return np.asarray(~(np.asarray(excess) <= tolerance), dtype=bool)
+
+
 @dataclass(frozen=True)
 class Check:
     """The outcome of one rule: by how much it is broken at the worst place, or 0 where it holds."""
@@ -36,6 +43,8 @@ class Check:
     places: int
     worst: str
     remedy: str
+    note: str = ""
+    """What is worth knowing although it breaks no rule."""
 
     @property
     def ok(self) -> bool:
@@ -77,8 +86,9 @@ class Replayed:
 
     @cached_property
     def slack_s(self) -> float:
-        """Tolerance of times."""
-        return TOLERANCE * float(self.timeline.end_s.max(initial=0.0))
+        """Tolerance of times; a time that is not finite gives none."""
+        end_s = self.timeline.end_s
+        return TOLERANCE * float(end_s[np.isfinite(end_s)].max(initial=0.0))
 
     def slot_time_s(self, task: IntArray, slot: IntArray) -> FloatArray:
         """tau of each (task, slot); -inf for slot -1 and before, inf for one that nobody completes or that is none."""
@@ -97,8 +107,9 @@ class Replayed:
 
 def check_schedule(world: World, schedule: Schedule) -> tuple[Check, ...]:
     """All rules, evaluated on a fresh replay of the timeline."""
-    replayed = Replayed.of(world, schedule)
-    return tuple(rule(replayed) for rule in RULES)
+    with np.errstate(invalid="ignore"):  # numbers that are not finite are found by the rules, not by warnings
+        replayed = Replayed.of(world, schedule)
+        return tuple(rule(replayed) for rule in RULES)
 
 
 def check_staleness(r: Replayed) -> Check:
@@ -110,7 +121,7 @@ def check_staleness(r: Replayed) -> Check:
         "S0_staleness",
         "0 <= slot - version <= max_staleness",
         excess,
-        excess > 0,
+        exceeds(excess),
         "slots",
         r.job,
         "Let the device receive a fresher version or complete an earlier slot.",
@@ -137,7 +148,7 @@ def check_cover(r: Replayed) -> Check:
         "S1_cover",
         "every slot is completed by exactly one job",
         excess,
-        excess > 0,
+        exceeds(excess),
         "jobs",
         place,
         "Give every slot of the task one job.",
@@ -154,7 +165,7 @@ def check_overlap(r: Replayed) -> Check:
         "S2_overlap",
         "a device's next job of a task receives a version after its last slot",
         excess,
-        excess > 0,
+        exceeds(excess),
         "slots",
         lambda k: r.job(int(later[k])),
         "Let the device upload before it receives again.",
@@ -187,7 +198,7 @@ def check_causality(r: Replayed) -> Check:
         "S3_causality",
         "downloads start while their version is current; slots complete in order",
         excess,
-        excess > r.slack_s,
+        exceeds(excess, r.slack_s),
         "s",
         place,
         "Shift the start, or receive the version current at the start.",
@@ -201,7 +212,7 @@ def check_window(r: Replayed) -> Check:
         "S4_window",
         "uploads end within window_s",
         excess,
-        excess > r.slack_s,
+        exceeds(excess, r.slack_s),
         "s",
         r.job,
         "Lengthen window_s, or use fewer steps, higher frequencies or more jobs in flight.",
@@ -218,6 +229,9 @@ def check_cpu(r: Replayed) -> Check:
     # Intervals are half-open and shortened by the tolerance, at most by half, so that touching ones do not overlap.
     end_s = t.upload_start_s - np.minimum(r.slack_s, t.compute_s / 2)
     together = np.maximum(load_at_start(s.device, t.compute_start_s, end_s, s.frequency_Hz), s.frequency_Hz)
+    together = np.where(
+        np.isnan(end_s - t.compute_start_s), np.nan, together
+    )  # no interval, so no load known
     excess = np.concatenate([together - f_max, d.frequency_min_Hz[s.device] - s.frequency_Hz])
     n = len(s)
 
@@ -228,7 +242,7 @@ def check_cpu(r: Replayed) -> Check:
         "S5_cpu",
         "frequencies on a device sum to at most frequency_max_Hz, each >= frequency_min_Hz",
         excess,
-        excess > TOLERANCE * np.tile(f_max, 2),
+        exceeds(excess, TOLERANCE * np.tile(f_max, 2)),
         "Hz",
         place,
         "Lower the frequency of overlapping jobs, or separate them in time.",
@@ -246,7 +260,7 @@ def check_energy(r: Replayed) -> Check:
         "S6_energy",
         "uplink and computation stay within battery_J",
         excess,
-        excess > TOLERANCE * battery_J,
+        exceeds(excess, TOLERANCE * battery_J),
         "J",
         lambda k: f"device {r.world.devices.id[k]}",
         "Give the device fewer jobs, steps or a lower frequency, or a larger battery_J.",
@@ -274,7 +288,7 @@ def check_ranges(r: Replayed) -> Check:
         "S7_ranges",
         "steps within [steps_min, steps_max], batch within [1, samples], both whole",
         excess,
-        excess > 0,
+        exceeds(excess),
         "",
         lambda k: (
             f"{r.job(k)} (steps {s.steps[k]:g}, batch {s.batch[k]:g} of {r.timeline.samples[k]} samples)"
@@ -301,7 +315,7 @@ def check_radio(r: Replayed) -> Check:
         "S8_radio",
         "transfers of a device on a shared radio do not overlap",
         excess,
-        excess > r.slack_s,
+        exceeds(excess, r.slack_s),
         "s",
         lambda k: r.job(int(order[k + 1]) % len(s)),
         "Separate the transfers in time.",
@@ -333,7 +347,7 @@ def _worst(
     places = int(np.count_nonzero(broken))
     if not places:
         return Check(name, rule, 0.0, unit, 0, "", "")
-    k = int(np.argmax(np.where(broken, excess, -np.inf)))
+    k = int(np.argmax(np.where(broken, excess, -np.inf)))  # the first NaN, if there is one
     return Check(name, rule, float(excess[k]), unit, places, place(k), remedy)
 
 

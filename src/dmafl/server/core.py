@@ -81,12 +81,14 @@ class Server:
         self.waiting: list[list[Dispatch]] = [[] for _ in first]
         self.in_flight = [0] * len(self.slots)
         self.begun = False
+        self.arrived: Arrived | None = None
+        """An upload that has come in and is not taken yet: a part of the state while its result is computed."""
 
     def run(self) -> Iterator[Result | None]:
         """Serve until every task has its slots or nothing can go on.
 
-        Yields a result that is not there yet, to be asked again when it is, and None after each event, when the
-        state is whole and may be saved.
+        Yields a result that is not there yet, to be asked again when it is, and None after each event. The state is
+        whole at every yield and may be saved: an upload that waits for its result is kept in `arrived`.
         """
         if not self.begun:
             self.begun = True
@@ -94,7 +96,7 @@ class Server:
                 self.recorder.made(task, 0, self.versions[task].current, self.transport.now)
                 self._order(task, policy.begin())
         while True:
-            event = self.transport.next_event()
+            event = self.arrived if self.arrived is not None else self.transport.next_event()
             match event:
                 case None:
                     if not self._release_one():
@@ -104,9 +106,11 @@ class Server:
                 case Arrived(job, _) | Failed(job, _) if self.done(job.dispatch.task):
                     self.in_flight[job.dispatch.task] -= 1  # the task has all it wants: too late
                 case Arrived(job, result):
+                    self.arrived = event
                     while not result.done():
                         yield result
                     self._take(job, result.result())
+                    self.arrived = None
                 case Failed(job, reason):
                     task = job.dispatch.task
                     self.in_flight[task] -= 1
@@ -228,7 +232,7 @@ class Server:
     # -- checkpoint -----------------------------------------------------------------------------------
 
     def state(self) -> tuple[Plain, dict[str, NDArray[Any]]]:
-        """Everything but the transport's own state: plain values, and arrays by name."""
+        """Everything but the transport's own state and what has `arrived`: plain values, and arrays by name."""
         arrays: dict[str, NDArray[Any]] = {}
         plain: Plain = {
             "jobs": self.jobs,

@@ -310,6 +310,15 @@ class VirtualClock:
         """The period of the last `Arrived`."""
         return self._arrived
 
+    def arrive_again(self, period: Period, model: Vector) -> Arrived:
+        """The upload of a saved `period` that the server had not taken: trained again, with the same result."""
+        self._arrived = period
+        return Arrived(period.job, self._trainer.train(period.job, model, period.share))
+
+    def results(self) -> list[Result]:
+        """Results of the jobs under way, computed or not."""
+        return list(self._results.values())
+
     def _fail(self, period: Period, reason: str) -> Event:
         self._close(period, f"failed: {reason}")
         return Failed(period.job, reason)
@@ -458,8 +467,7 @@ class VirtualClock:
     # -- checkpoint -----------------------------------------------------------------------------------
 
     def state(self) -> Plain:
-        """Everything but the models of jobs under way, which `Versions` keeps, and their results."""
-        self._announce_due()
+        """Everything but the models of jobs under way, which `Versions` keeps, and their results. Changes nothing."""
         return {
             "now": self._now,
             "sequence": self._sequence,
@@ -471,6 +479,7 @@ class VirtualClock:
             "due": [sorted(due) for due in self._due],
             "later": [sorted(later) for later in self._later],
             "due_mark": self._due_mark,
+            "due_changed": list(self._due_changed),
             "version": self._version,
             "last_slot_s": self._last_slot_s,
             "done": self._done,
@@ -506,6 +515,7 @@ class VirtualClock:
         ]
         self._later = [[(earliest_s, job_id) for earliest_s, job_id in later] for later in state["later"]]
         self._due_mark, self._version = list(state["due_mark"]), list(state["version"])
+        self._due_changed = dict.fromkeys(state["due_changed"])
         self._last_slot_s, self._done = list(state["last_slot_s"]), list(state["done"])
         self._load_Hz, self._computing = list(state["load_Hz"]), list(state["computing"])
         for i, queue in state["cpu_queue"].items():

@@ -15,6 +15,8 @@ DOWNLINK: Phase = 2
 
 _PHASES = 3
 _PER_J = 10**18
+RESOLUTION_J = 1 / _PER_J
+"""What a phase costs is rounded to a multiple of this [J]."""
 
 
 class Ledger:

@@ -19,6 +19,7 @@ from dmafl.simulation.left_side import LeftSide
 from dmafl.simulation.observer import Observer
 from dmafl.simulation.period import Period
 from dmafl.simulation.workers import Pending, Workers
+from dmafl.world.world import World
 
 METRICS = pa.schema(
     [
@@ -104,13 +105,11 @@ class Records:
         self._slots = world.slots.tolist()
         self._every = world.scenario.evaluation.every
         settings = list(world.scenario.tasks.values())
-        self._drift = [task.drift for task in settings]
         self._rate = [task.learning_rate for task in settings]
         self._watched, self._observer = watched, observer
         # alpha eta e of the jobs in models made since the last test, and of those that wait for the next model.
         self._work, self._gathered = [0.0] * len(settings), [0.0] * len(settings)
         self._left_sides = [LeftSide() for _ in settings]
-        self._window_s = world.devices.window_s.max(axis=0).tolist()
         self._tested = [-1] * len(settings)  # the version last tested
         self._tests: list[_Test] = []
         self._periods: list[dict[str, Any]] = []
@@ -174,17 +173,10 @@ class Records:
             "downlink_J": downlink,
         }
         local_shares = self._clock.shares(task, self._watched[task])
-        order = TestingOrder(task, self._share(task, version, now), everything, local_shares)
+        share = share_of_test(self._clock.world, task, version, now)
+        order = TestingOrder(task, share, everything, local_shares)
         work, self._work[task] = self._work[task], 0.0
         self._tests.append(_Test(row, task, work, self._workers.test(self._seed, order, model)))
-
-    def _share(self, task: int, version: int, now: float) -> float:
-        """How far the stream of a device that never computes has come: what the test data follow."""
-        drift = self._drift[task]
-        if drift.per_aggregation:
-            return float(min(version / max(1, self._slots[task] - 1), 1.0))
-        share = streamed_share(now, 0.0, self._window_s[task], drift.idle_rate, drift.active_rate)
-        return float(min(share, 1.0))
 
     def lost(self, task: int, device: int, reason: str, now: float) -> None:
         """A device will not be asked again for the task."""
@@ -288,3 +280,13 @@ class Records:
             "samples": period.samples,
             "outcome": outcome,
         }
+
+
+def share_of_test(world: World, task: int, version: int, now: float) -> float:
+    """How far the stream of a device that never computes has come: what the test data follow."""
+    name = world.task_names[task]
+    drift = world.scenario.tasks[name].drift
+    if drift.per_aggregation:
+        return float(min(version / max(1, int(world.slots[task]) - 1), 1.0))
+    window_s = float(world.devices.window_s[:, task].max())
+    return float(min(streamed_share(now, 0.0, window_s, drift.idle_rate, drift.active_rate), 1.0))

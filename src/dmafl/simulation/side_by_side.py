@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from types import FrameType
 from typing import Any, TypeVar
 
-from dmafl.errors import BadInput, bad_input
-from dmafl.simulation.stopping import Interrupted, stop_asked
+from dmafl.errors import BadInput, bad_input, file_trouble
+from dmafl.simulation.stopping import STOPPING, Interrupted, stop_asked
 from dmafl.simulation.untold import UntoldContext, UntoldProcess
 
 LOOK_EVERY_S = 0.2
@@ -29,8 +30,9 @@ def side_by_side(
 ) -> None:
     """Do `work` for every order, `workers` at a time; bad input of one piece does not stop the others.
 
-    Ctrl-C and SIGTERM let every piece save itself, as `stop_asked` does, and raise `Interrupted`. With one worker all
-    is done in this process; else `work` must be importable, and orders picklable.
+    A disk that is full or a file that cannot be written does: all are stopped, and the trouble is raised. Ctrl-C and
+    SIGTERM let every piece save itself, as `stop_asked` does, and raise `Interrupted`. With one worker all is done in
+    this process; else `work` must be importable, and orders picklable.
     """
     if workers < 1:
         raise bad_input("workers", "must be >= 1", workers, "Use as many as there are cores.")
@@ -78,8 +80,13 @@ def _in_processes(
                     assert isinstance(ended, int)
                     process, order, here = active.pop(ended)
                     process.join()
-                    if not asked():  # a piece that was stopped has not failed
-                        told(order, _message(here, process.exitcode))
+                    if asked():  # a piece that was stopped has not failed
+                        continue
+                    problem = _message(here, process.exitcode)
+                    if isinstance(problem, BadInput):
+                        _stop([process for process, _, _ in active.values()])
+                        raise problem
+                    told(order, problem)
         finally:  # nothing is left of it after a second Ctrl-C either
             for process, _, _ in active.values():
                 process.kill()
@@ -93,14 +100,15 @@ def _stop(processes: Sequence[UntoldProcess]) -> None:
         process.join()
 
 
-def _message(told: Connection, code: int | None) -> str:
-    """Why a piece failed; nothing if it did not."""
-    try:
+def _message(told: Connection, code: int | None) -> str | BadInput:
+    """Why a piece failed, nothing if it did not; `BadInput` if the others would fail for the same reason."""
+    with suppress(EOFError, OSError):
         if told.poll():
-            return str(told.recv())
-    except EOFError:
-        pass
-    return "" if code == 0 else f"its process ended with code {code}, perhaps for want of memory"
+            problem: str | BadInput = told.recv()
+            return problem
+    if code is not None and code < 0:
+        return f"its process was ended by signal {-code}, perhaps for want of memory"
+    return "" if code == 0 else f"its process ended with code {code}"
 
 
 def _piece(work: Callable[[Any], None], order: Any, tell: Connection) -> None:
@@ -109,13 +117,19 @@ def _piece(work: Callable[[Any], None], order: Any, tell: Connection) -> None:
     def stop(number: int, frame: FrameType | None) -> None:
         raise Interrupted
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, stop)
+    problem: str | BadInput
     try:
         if hasattr(signal, "pthread_sigmask"):
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
-        message = _outcome_of(work, order)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+        problem = _outcome_of(work, order)
     except KeyboardInterrupt:
         os._exit(STOPPED)
-    if message:
-        tell.send(message)
+    except OSError as error:
+        problem = file_trouble(error)
+    except MemoryError:
+        problem = "its process had not enough memory"
+    if problem:
+        tell.send(problem)

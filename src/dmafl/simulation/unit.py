@@ -1,4 +1,4 @@
-"""One scheme with one seed, from the first model to the last slot; can be saved and continued at any event."""
+"""One scheme with one seed, from the first model to the last slot; can be saved and continued at any yield."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from dmafl.server.policy import Policy
 from dmafl.simulation.clock import VirtualClock
 from dmafl.simulation.laboratory import Laboratory, TrainingOrder
 from dmafl.simulation.observer import Nobody, Observer
+from dmafl.simulation.period import Period
 from dmafl.simulation.records import Records
-from dmafl.simulation.workers import Workers
+from dmafl.simulation.workers import Workers, cancel
 from dmafl.world.world import World
 
 
@@ -98,12 +99,31 @@ class Unit:
         at_once = all(isinstance(policy.aggregator, MixAtOnce) for policy in self.server.policies)
         return {"tasks": tasks, "lost": self.records.losses, "rounds": not at_once}
 
+    def shortfall(self) -> str:
+        """The tasks that ended with fewer aggregations than slots though they lost no device; nothing if none did."""
+        lost = {loss["task"] for loss in self.records.losses}
+        short = [
+            f"{versions.number} of {slots} of task {name}"
+            for name, versions, slots in zip(
+                self.world.task_names, self.server.versions, self.server.slots, strict=True
+            )
+            if versions.number < slots and name not in lost
+        ]
+        return ", ".join(short)
+
+    def drop_training(self) -> None:
+        """Let workers leave out training that has not begun: the unit is to be saved, and orders it again when it
+        goes on."""
+        arrived = [] if self.server.arrived is None else [self.server.arrived.result]
+        cancel([*arrived, *self.clock.results()])
+
     def state(self) -> tuple[Plain, dict[str, NDArray[Any]]]:
         """Everything, as plain values and arrays by name."""
         plain, arrays = self.server.state()
         seen, more = self.observer.state()
         whole = {
             "server": plain,
+            "arrived": None if self.server.arrived is None else self.clock.arrived_period().plain(),
             "clock": self.clock.state(),
             "records": self.records.state(),
             "observer": seen,
@@ -127,5 +147,9 @@ class Unit:
             return np.asarray(arrays[f"model.{task}.{version}"], dtype=np.float32)
 
         self.clock.restore(plain["clock"], model_of)
+        if plain["arrived"] is not None:
+            period = Period.from_plain(plain["arrived"])
+            model = model_of(period.job.dispatch.task, period.job.version)
+            self.server.arrived = self.clock.arrive_again(period, model)
         for task, versions in enumerate(self.server.versions):
             self.records.models[task] = (versions.number, versions.current)

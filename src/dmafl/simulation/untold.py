@@ -1,14 +1,28 @@
-"""Processes that Ctrl-C and SIGTERM are not for: a terminal and a batch system tell all processes of a job."""
+"""Processes that Ctrl-C and SIGTERM are not for, and that end with the process that started them.
+
+A terminal and a batch system tell all processes of a job that it is to end, but only the first one can save it. If that
+one dies, however it does, nobody is left whom the others work for.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
-from multiprocessing import resource_tracker
+import threading
+from collections.abc import Callable
+from multiprocessing import Pipe, resource_tracker
+from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
+from typing import Any
+
+from dmafl.simulation.stopping import STOPPING
+
+ORPHANED = 1
+"""Exit code of a process whose parent is gone; nobody sees it."""
 
 
 class UntoldProcess(SpawnProcess):
-    """Begins with both signals blocked, so that they cannot end it while it still imports."""
+    """Begins with the signals blocked, so that they cannot end it while it still imports, and ends with its parent."""
 
     def start(self) -> None:
         """Start it; a signal that comes meanwhile reaches this process when it has started."""
@@ -16,14 +30,60 @@ class UntoldProcess(SpawnProcess):
             super().start()
             return
         resource_tracker.ensure_running()  # starting it would unblock them
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
         try:
             super().start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
+    def __reduce__(self) -> tuple[Callable[..., UntoldProcess], tuple[Connection], dict[str, Any]]:
+        # The new process calls `_begun` before it reads the rest, and so before it imports what the work needs.
+        return _begun, (_lifeline.other_end(),), self.__dict__
+
 
 class UntoldContext(SpawnContext):
-    """Starts fresh processes that these signals are not for."""
+    """Starts fresh processes that these signals are not for, and knows them."""
 
-    Process = UntoldProcess
+    def __init__(self) -> None:
+        super().__init__()
+        self._started: list[UntoldProcess] = []
+
+    def Process(self, *given: Any, **named: Any) -> UntoldProcess:  # type: ignore[override]
+        """A process of this context."""
+        made = UntoldProcess(*given, **named)
+        self._started.append(made)
+        return made
+
+    def kill(self) -> None:
+        """End all processes of this context at once."""
+        for process in self._started:
+            if process.pid is not None and process.is_alive():
+                process.kill()
+
+
+class _Lifeline:
+    """A pipe that nobody writes to: its other end sees that this process is gone."""
+
+    def __init__(self) -> None:
+        self._owner = -1
+
+    def other_end(self) -> Connection:
+        """What a child is given; one pipe does for all children of this process."""
+        if self._owner != os.getpid():  # not made yet, or made before a fork and so the parent's
+            self._owner = os.getpid()
+            self._there, self._here = Pipe(duplex=False)
+        return self._there
+
+
+_lifeline = _Lifeline()
+
+
+def _begun(lifeline: Connection) -> UntoldProcess:
+    """In the new process: watch over the parent from now on."""
+    threading.Thread(target=_end_with, args=(lifeline,), name="parent", daemon=True).start()
+    return UntoldProcess.__new__(UntoldProcess)
+
+
+def _end_with(lifeline: Connection) -> None:
+    lifeline.poll(None)  # nothing ever comes: it ends when the other end is closed
+    os._exit(ORPHANED)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, Generic, Protocol, TypeVar
@@ -19,9 +19,12 @@ from dmafl.learning.divergence import LocalModelDiverged
 from dmafl.learning.threads import ENVIRONMENT
 from dmafl.scenario.model import Scenario
 from dmafl.simulation.laboratory import Laboratory, Material, Tested, TestingOrder, TrainingOrder
+from dmafl.simulation.stopping import STOPPING
 from dmafl.simulation.untold import UntoldContext
 
 Answer = TypeVar("Answer")
+LOOK_EVERY_S = 0.2
+"""How often a wait for workers looks whether it is to stop [s]."""
 KEPT_LABORATORIES = 2
 """Seeds whose data and networks a process keeps ready."""
 
@@ -132,9 +135,13 @@ def process_pool(count: int, prepare: Callable[..., None], *given: Any) -> Itera
     dropped."""
     before = {name: os.environ.get(name) for name in ENVIRONMENT}
     os.environ.update(ENVIRONMENT)
-    executor = ProcessPoolExecutor(count, UntoldContext(), initializer=prepare, initargs=given)
+    context = UntoldContext()
+    executor = ProcessPoolExecutor(count, context, initializer=prepare, initargs=given)
     try:
         yield executor
+    except BaseException:
+        context.kill()  # what they compute is not wanted any more
+        raise
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
         for name, value in before.items():
@@ -144,11 +151,19 @@ def process_pool(count: int, prepare: Callable[..., None], *given: Any) -> Itera
                 os.environ[name] = value
 
 
-def wait_for_one(pending: list[Any]) -> None:
-    """Sleep until one of the results is there."""
+def wait_for_one(pending: list[Any], asked: Callable[[], bool]) -> None:
+    """Sleep until one of the results is there or a stop is asked for."""
     futures = [one for one in pending if isinstance(one, Future)]
-    if futures:
-        wait(futures, return_when=FIRST_COMPLETED)
+    while futures and not asked():
+        if wait(futures, LOOK_EVERY_S, FIRST_COMPLETED).done:
+            return
+
+
+def cancel(pending: Iterable[Any]) -> None:
+    """Take orders back that no worker has begun."""
+    for one in pending:
+        if isinstance(one, Future):
+            one.cancel()
 
 
 _here: Laboratories | None = None
@@ -157,7 +172,7 @@ _here: Laboratories | None = None
 
 def ignore_signals() -> None:
     """Leave stopping to the main process; call it first thing in a worker."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in STOPPING:
         signal.signal(number, signal.SIG_IGN)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from dmafl.measuring.measured import Measured
 from dmafl.plans.plan import Plan
 from dmafl.randomness import FloatArray
+from dmafl.runs.folder import RunFolder
 from dmafl.runs.planned import Planned
 from dmafl.runs.run import Run, run
 from dmafl.simulation import records
@@ -47,7 +48,7 @@ def carry_out(
             resume=True,
             data_dir=data_dir,
             measured=measured if unit.planned else {},
-            plan_time_s=unit.plan_time_s,
+            effort=unit.effort,
             quality=unit.quality,
             dissimilarity=unit.dissimilarity,
             checkpoint_every_s=CHECKPOINT_EVERY_S,
@@ -57,7 +58,12 @@ def carry_out(
     else:
         laboratories = Laboratories(unit.scenario(), Material(data_dir))
         planned = Planned(
-            folder, measured, laboratories.of, unit.plan_time_s, unit.quality, unit.dissimilarity
+            RunFolder(folder),
+            measured,
+            laboratories.of,
+            unit.effort,
+            unit.quality,
+            unit.dissimilarity,
         )
         tasks = _planned(planned.plan(unit.scheme, World.resolve(unit.scenario())))
         about = {"versions": {"dmafl": __version__}}

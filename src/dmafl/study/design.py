@@ -70,9 +70,9 @@ class Study:
         default_factory=lambda: {"svhn": 20_000, "mnist": 60_000, "fashion_mnist": 60_000}
     )
     """Training samples that a data set must have."""
-    plan_time_s: float = 30.0
-    sweep_plan_time_s: float = 10.0
-    """Computing time for a plan, and for one of the drift sweeps, of which there are many [s]."""
+    effort: float = 30.0
+    sweep_effort: float = 10.0
+    """Effort for a plan, and for one of the drift sweeps, of which there are many: about so many seconds."""
     probes: int = 48
     quick: bool = False
     """Whether it is the small version."""
@@ -98,7 +98,7 @@ class Study:
     def unit(self, partition: str, scheme: str, seed: int, **more: Any) -> Unit:
         """One run of the study."""
         changes = self.changes(partition) + tuple(more.pop("changes", ()))
-        more.setdefault("plan_time_s", self.plan_time_s)
+        more.setdefault("effort", self.effort)
         return Unit(self.preset, partition, scheme, seed, changes=changes, **more)
 
     def units(self, group: str) -> Iterator[Unit]:
@@ -166,7 +166,7 @@ class Study:
                         trained=False,
                         quality="printed",
                         dissimilarity="diagonal",
-                        plan_time_s=self.sweep_plan_time_s,
+                        effort=self.sweep_effort,
                         changes=((f"tasks.{task}.importance", value),),
                         swept=(task, "importance as printed", value),
                     )
@@ -180,7 +180,7 @@ class Study:
                         "dma-fl",
                         seed,
                         trained=False,
-                        plan_time_s=self.sweep_plan_time_s,
+                        effort=self.sweep_effort,
                         changes=_drift_changes(task, phase, value),
                         swept=(task, f"{phase} drift", value),
                     )

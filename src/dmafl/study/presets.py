@@ -39,7 +39,7 @@ def study_of(preset: str, quick: bool = False) -> Study:
         seeds=(300, 301),
         groups=("tuning", "baselines", "planned", "active drift", "idle drift"),
         task_changes=shorter,
-        plan_time_s=5.0,
-        sweep_plan_time_s=5.0,
+        effort=5.0,
+        sweep_effort=5.0,
         quick=True,
     )

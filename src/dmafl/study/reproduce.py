@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Protocol
 
 from dmafl.data.lookup import find
 from dmafl.errors import ShownAsIs, bad_input
+from dmafl.files import locked
 from dmafl.measuring.measure import measure
 from dmafl.measuring.measured import read_measured, write_measured
 from dmafl.measuring.watching import Silent, Watcher
@@ -75,20 +77,25 @@ def reproduce(
     """Carry out those of `units` (all of the study, by default) that have no outcome; returns what failed."""
     view = view if view is not None else Unseen()
     shard = shard if shard is not None else Shard()
-    orders = []
-    seen = set()
-    for unit in needed(study) if units is None else units:
-        if unit.planned:
-            _measured(study, results, unit, workers, data_dir, view)
-        key = key_of(study, results, unit)
-        if not results.has(key) and key not in seen and shard.takes(key):
-            seen.add(key)
-            file = results.measured_file(unit.preset, unit.partition) if unit.planned else None
-            orders.append(Order(unit, key, results.path, work, study.tuning_seed, file, data_dir))
-    if orders:
-        _check_data(study, data_dir)
-    view.total(len(orders))
-    return carry_out_all(orders, workers, view.watch)
+    with locked(work):
+        orders = []
+        seen = set()
+        for unit in needed(study) if units is None else units:
+            if unit.planned:
+                _measured(study, results, unit, workers, data_dir, view)
+            key = key_of(study, results, unit)
+            if key in seen:
+                continue
+            if results.find(key, unit) is not None:
+                shutil.rmtree(work / key, ignore_errors=True)  # left when it was stopped just then
+            elif shard.takes(key):
+                seen.add(key)
+                file = results.measured_file(unit.preset, unit.partition) if unit.planned else None
+                orders.append(Order(unit, key, results.path, work, study.tuning_seed, file, data_dir))
+        if orders:
+            _check_data(study, data_dir)
+        view.total(len(orders))
+        return carry_out_all(orders, workers, view.watch)
 
 
 def key_of(study: Study, results: Results, unit: Unit) -> str:
@@ -107,8 +114,9 @@ def outcomes(
         for unit in study.units(group):
             known = not unit.planned or results.measured_file(unit.preset, unit.partition).exists()
             key = key_of(study, results, unit) if known else ""
-            if key and results.has(key):
-                found.append(results.read(key, unit))
+            outcome = results.find(key, unit) if key else None
+            if outcome is not None:
+                found.append(outcome)
             else:
                 missing += 1
     return found, missing

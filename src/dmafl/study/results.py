@@ -10,8 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from dmafl.errors import ShownAsIs, bad_input
-from dmafl.files import read_json, replacing, write_bytes
+from dmafl.errors import BadInput, ShownAsIs, bad_input
+from dmafl.files import (
+    canonical_json,
+    read_bytes,
+    read_json,
+    say_once,
+    sha256_of,
+    write_bytes,
+    write_text,
+)
 from dmafl.randomness import FloatArray
 from dmafl.study.unit import SCHEMA, Unit
 
@@ -27,6 +35,8 @@ CURVE = (
     "floor_J",
 )
 """Columns of a curve. `floor_J` is computing energy had every job run at its device's lowest frequency."""
+GROWING = tuple(name for name in CURVE if name not in ("accuracy", "loss"))
+"""Columns that never fall from one test to the next."""
 TOTALS = (
     "jobs",
     "devices",
@@ -89,9 +99,15 @@ class Results:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def has(self, key: str) -> bool:
-        """Whether the outcome of `key` is there."""
-        return self._file(key).is_file()
+    def find(self, key: str, unit: Unit) -> Outcome | None:
+        """The outcome of `unit`, or None where there is none; a damaged one counts as none, which is said."""
+        if not self._file(key).exists():
+            return None
+        try:
+            return self.read(key, unit)
+        except BadInput as error:
+            say_once(str(error))
+            return None
 
     def read(self, key: str, unit: Unit) -> Outcome:
         """The outcome of `unit`."""
@@ -100,9 +116,11 @@ class Results:
         try:
             if (found["schema"], found["key"]) != (SCHEMA, key):
                 raise ValueError(f"schema {found['schema']} and key {found['key']}")
+            if "sha256" in found and found.pop("sha256") != sha256_of(canonical_json(found)):
+                raise ValueError("another content than its checksum says")
             tasks = {
                 name: TaskOutcome(
-                    {one: float(task["totals"][one]) for one in TOTALS},
+                    _totals(task["totals"]),
                     _curve(task["curve"], unit.trained),
                     int(task["totals"].get(DIVERGED, 0)),
                 )
@@ -111,7 +129,7 @@ class Results:
             if not tasks:
                 raise ValueError("no task")
             about = dict(found["about"])
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             rule = f"must be an outcome of the study, with schema {SCHEMA} and key {key}"
             raise bad_input(str(path), rule, ShownAsIs(repr(error)[:100]), AGAIN) from None
         return Outcome(unit, tasks, about)
@@ -119,10 +137,8 @@ class Results:
     def write(self, key: str, unit: Unit, tasks: Mapping[str, Any], about: Mapping[str, Any]) -> None:
         """Keep an outcome. `tasks` has `totals` and `curve` of each."""
         content = {"schema": SCHEMA, "key": key, "unit": unit.plain(), "about": about, "tasks": tasks}
-        with replacing(self._file(key)) as part:
-            part.write_text(
-                json.dumps(content, allow_nan=False, separators=(",", ":")) + "\n", encoding="utf-8"
-            )
+        content["sha256"] = sha256_of(canonical_json(content))
+        write_text(self._file(key), json.dumps(content, allow_nan=False, separators=(",", ":")) + "\n")
 
     def measured_file(self, preset: str, partition: str) -> Path:
         """Where the constants of a partition are."""
@@ -133,7 +149,7 @@ class Results:
         for path in sorted((other.path / "measured").glob("*.json")):
             own = self.path / "measured" / path.name
             if not own.exists():
-                write_bytes(own, path.read_bytes())
+                write_bytes(own, read_bytes(path, "measured constants"))
 
     def _file(self, key: str) -> Path:
         return self.path / "units" / f"{key}.json"
@@ -146,6 +162,22 @@ def _curve(columns: Mapping[str, Any], trained: bool) -> dict[str, FloatArray]:
         one.ndim != 1 or not len(one) for one in found.values()
     ):
         raise ValueError("columns of different lengths, or empty")
+    for name, column in found.items():
+        if not (np.isfinite(column).all() and (column >= 0).all()):
+            raise ValueError(f"{name} is not finite, or below 0")
+        if name in GROWING and (np.diff(column) < 0).any():
+            raise ValueError(f"{name} falls from one test to the next")
+    if found and found["accuracy"].max() > 1:
+        raise ValueError("an accuracy above 1")
+    return found
+
+
+def _totals(given: Mapping[str, Any]) -> dict[str, float]:
+    """Totals as numbers; idle times are differences, which rounding may put a little below 0."""
+    found = {name: float(given[name]) for name in TOTALS}
+    for name, value in found.items():
+        if not np.isfinite(value) or (value < 0 and name != "idle_s"):
+            raise ValueError(f"{name} is {value}")
     return found
 
 

@@ -28,7 +28,7 @@ class Unit:
     seed: int
     quality: str = "calibrated"
     dissimilarity: str = "gram"
-    plan_time_s: float = 30.0
+    effort: float = 30.0
     changes: tuple[tuple[str, Any], ...] = ()
     """Dotted keys of the scenario and their values."""
     trained: bool = True
@@ -75,7 +75,7 @@ class Unit:
                 "planner": PLANNER,
                 "quality": self.quality,
                 "dissimilarity": self.dissimilarity,
-                "time_s": self.plan_time_s,
+                "time_s": self.effort,  # about the seconds that it takes
                 "measured": measured,
             }
         return sha256_of(canonical_json(content))[:24]

@@ -29,7 +29,7 @@ class How:
 
     scheme: str = "dma-fl"
     plan_only: bool = False
-    plan_time_s: float = 30.0
+    effort: float = 30.0
     quality: str = "calibrated"
     dissimilarity: str = "gram"
 
@@ -45,7 +45,7 @@ class How:
         return {
             "scheme": self.scheme,
             "plan_only": self.plan_only,
-            "plan_time_s": self.plan_time_s,
+            "plan_time_s": self.effort,  # about the seconds that it takes
             "quality": self.quality,
             "dissimilarity": self.dissimilarity,
             "measured": measured,

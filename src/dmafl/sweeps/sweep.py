@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,10 +12,11 @@ from typing import Any, Protocol
 
 from dmafl.data import find
 from dmafl.errors import BadInput, Problem, ShownAsIs, bad_input
-from dmafl.files import read_bytes, read_json, replacing, write_json
+from dmafl.files import locked, read_json, read_parquet, replacing, say_once, write_json
 from dmafl.measuring.measure import PROBES, measure
 from dmafl.measuring.measured import Measured
-from dmafl.planning.solve import TIME_LIMIT_S
+from dmafl.planning.effort import EFFORT
+from dmafl.runs.folder import RunFolder
 from dmafl.scenario.model import Scenario
 from dmafl.schemes.registry import PLANNED, PLANNING, check_name
 from dmafl.simulation.side_by_side import side_by_side
@@ -59,9 +61,14 @@ class Sweep:
     def about(self) -> dict[str, Any]:
         """What was varied, how, and how each point ended (sweep.json)."""
         found = read_json(self.path / "sweep.json", "sweep")
+        name = str(self.path / "sweep.json")
         if not isinstance(found, dict) or found.get("schema") != SCHEMA:
-            name = f"{self.path / 'sweep.json'}: schema"
-            raise bad_input(name, f"must be {SCHEMA}", found, "Sweep again with this version.")
+            raise bad_input(f"{name}: schema", f"must be {SCHEMA}", found, "Sweep again with this version.")
+        points = found.get("points")
+        whole = isinstance(points, list) and all(_is_point(point) for point in points)
+        if not whole or not isinstance(found.get("settings"), dict):
+            rule = "must say the settings, and of each point its settings, seed and problem"
+            raise bad_input(name, rule, ShownAsIs("something else"), "Sweep again.")
         return found
 
     @property
@@ -81,10 +88,7 @@ class Sweep:
     @cached_property
     def table(self) -> Any:
         """A row a point, seed and task: settings, then what came out (sweep.parquet)."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        return pq.read_table(pa.BufferReader(read_bytes(self.path / "sweep.parquet", "sweep")))
+        return read_parquet(self.path / "sweep.parquet", "sweep", remedy="Sweep again.")
 
     def plot(self) -> tuple[Path, Path]:
         """Draw quality against energy into pareto.png, and what follows from each key into responses.png."""
@@ -104,7 +108,7 @@ def sweep(
     plan_only: bool = False,
     output: str | Path = "sweep",
     workers: int = 1,
-    plan_time_s: float = TIME_LIMIT_S,
+    effort: float = EFFORT,
     quality: str = "calibrated",
     dissimilarity: str = "gram",
     data_dir: str | Path | None = None,
@@ -118,23 +122,15 @@ def sweep(
     plan within a window, are noted; the others go on. `measured_of` gives what is measured of a scenario, by default
     `dmafl.measure`.
     """
-    how = How(scheme, plan_only, plan_time_s, quality, dissimilarity)
+    how = How(scheme, plan_only, effort, quality, dissimilarity)
     _check(how)
     folder = Path(output)
     where = Path(data_dir) if data_dir is not None else None
-    orders = _orders(scenario, values, seeds or (scenario.seed,), how, folder, where, measured_of)
     seen = watcher if watcher is not None else Silent()
-    open_ = [order for order in orders if not order.done]
-    seen.points(len(orders), len(orders) - len(open_))
-    problems: dict[str, str] = {}
-
-    def told(order: Order, problem: str) -> None:
-        if problem:
-            problems[order.folder.name] = problem
-        seen.point(_label(order.point.settings, order.point.seed), problem)
-
-    side_by_side(carry_out, open_, workers, told)
-    _write(folder, scenario, values, how, orders, problems)
+    with locked(folder):
+        orders = _orders(scenario, values, seeds or (scenario.seed,), how, folder, where, measured_of)
+        problems = _do(orders, workers, seen)
+        _write(folder, scenario, values, how, orders, problems)
     if problems and len(problems) == len(orders):
         raise BadInput(
             Problem(
@@ -145,6 +141,46 @@ def sweep(
             )
         )
     return Sweep(folder)
+
+
+def _is_whole(order: Order) -> bool:
+    """Whether a point is done and its files can be read; a damaged one is put aside and done again, which is said."""
+    try:
+        if order.done:
+            rows_of(order)
+            return True
+    except BadInput as error:
+        aside = order.folder.with_name(f"{order.folder.name}.damaged")
+        shutil.rmtree(aside, ignore_errors=True)
+        order.folder.rename(aside)
+        say_once(f"{error} The point is done again; its old files are in {aside}.")
+    return False
+
+
+def _is_point(given: Any) -> bool:
+    return (
+        isinstance(given, dict)
+        and isinstance(given.get("settings"), dict)
+        and isinstance(given.get("problem"), str)
+        and isinstance(given.get("seed"), int)
+    )
+
+
+def _do(orders: Sequence[Order], workers: int, watcher: Watcher) -> dict[str, str]:
+    """Do the points that are not done yet; why some could not be, by the names of their folders."""
+    done = {order.folder for order in orders if _is_whole(order)}
+    for folder in done:
+        RunFolder(folder).tidy()
+    watcher.points(len(orders), len(done))
+    problems: dict[str, str] = {}
+
+    def told(order: Order, problem: str) -> None:
+        if problem:
+            problems[order.folder.name] = problem
+        watcher.point(_label(order.point.settings, order.point.seed), problem)
+
+    side_by_side(carry_out, [order for order in orders if order.folder not in done], workers, told)
+    return problems
 
 
 def _check(how: How) -> None:
@@ -244,8 +280,8 @@ def _write_table(path: Path, rows: Sequence[Mapping[str, Any]], values: Mapping[
         columns[name] = pa.array([row[name] for row in rows], kind)
     for name in NUMBERS:
         columns[name] = pa.array([row.get(name) for row in rows], pa.float64())
-    with replacing(path) as part:
-        pq.write_table(pa.table(columns), part, compression="zstd")
+    with replacing(path) as part, part.open("wb") as file:  # pyarrow takes some names for addresses
+        pq.write_table(pa.table(columns), file, compression="zstd")
 
 
 def _label(settings: Mapping[str, Any], seed: int) -> str:

@@ -45,7 +45,12 @@ def carry_out(order: Order) -> None:
     if how.plan_only:
         laboratories = Laboratories(point.scenario, Material(order.data_dir))
         Planned(
-            order.folder, measured or {}, laboratories.of, how.plan_time_s, how.quality, how.dissimilarity
+            RunFolder(order.folder),
+            measured or {},
+            laboratories.of,
+            how.effort,
+            how.quality,
+            how.dissimilarity,
         ).plan(how.scheme, point.world)
         return
     run(
@@ -56,7 +61,7 @@ def carry_out(order: Order) -> None:
         resume=True,
         data_dir=order.data_dir,
         measured=measured,
-        plan_time_s=how.plan_time_s,
+        effort=how.effort,
         quality=how.quality,
         dissimilarity=how.dissimilarity,
     )

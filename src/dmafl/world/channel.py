@@ -16,7 +16,7 @@ from dmafl.physics.path_loss import linear, path_loss_dB
 from dmafl.physics.transmission import mean_rayleigh_rate_bit_s, rate_bit_s
 from dmafl.randomness import FloatArray, uniform
 from dmafl.scenario.model import Scenario
-from dmafl.world.devices import Devices
+from dmafl.world.devices import Devices, limits_of_column
 from dmafl.world.mobility import IntArray, device_rows
 from dmafl.world.tables import Columns, check_columns, check_numbers, read_table
 
@@ -199,8 +199,9 @@ def _read_trace(scenario: Scenario, devices: Devices) -> GainTrace:
     path = scenario.folder / str(scenario.channel.file)
     columns = read_table(path, "channel trace")
     check_columns(columns, ("direction", "device", "index", "gain"), ("task",), path)
-    check_numbers(columns["index"], f"{path.name}:index", low=0.0)
-    check_numbers(columns["gain"], f"{path.name}:gain", low=0.0, high=1.0, strict=True)
+    for name, as_column in (("index", "index"), ("gain", "uplink_gain")):
+        limits = limits_of_column(as_column)
+        check_numbers(columns[name], f"{path.name}:{name}", low=limits.low, high=limits.high)
     device = device_rows(columns["device"], devices, path.name)
     uplink = _directions(columns, path.name)
     task = _tasks(columns, scenario, path.name)

@@ -13,6 +13,7 @@ from dmafl.errors import ShownAsIs, bad_input
 from dmafl.learning.architectures import architecture
 from dmafl.randomness import FloatArray, uniform
 from dmafl.scenario.draws import Draw
+from dmafl.scenario.fields import Limits, limits_of, shown
 from dmafl.scenario.model import Channel as ChannelSection
 from dmafl.scenario.model import Fleet, Scenario, Task
 from dmafl.world.tables import Columns, check_columns, check_numbers, read_table
@@ -30,6 +31,16 @@ PER_DEVICE = (
 )
 GAINS = ("uplink_gain", "downlink_gain")
 PER_TASK = ("cycles_per_sample", "window_s")
+LIMITS = {
+    "distance_m": Limits(0.0, 1e6),
+    "bearing_rad": Limits(-1e3, 1e3),
+    "time_s": Limits(0.0, 1e9),
+    "index": Limits(0.0, 1e9),
+}
+"""Of columns without a field in the scenario: ten times beyond any cell; full turns; the longest window; more slots
+than there may be."""
+ROUNDING = 1e-9
+"""Share by which a number may lie beyond a limit: a draw from a range that ends there may, in its last bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +97,7 @@ class Devices:
             shape = (len(ids), tasks) if name in PER_TASK else (len(ids),)
             try:
                 column = np.asarray(given[name], dtype=np.float64)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 column = np.empty(0)
             if column.shape != shape or not np.isfinite(column).all():
                 raise bad_input(
@@ -181,20 +192,17 @@ def _table(scenario: Scenario) -> tuple[Columns, Path | None]:
             seen.add(one)
     for name, values in columns.items():
         if name != "id":
-            low, high, strict = _range(name)
-            check_numbers(values, f"{path.name}:{name}", low=low, high=high, strict=strict)
+            limits = limits_of_column(name)
+            check_numbers(values, f"{path.name}:{name}", low=limits.low, high=limits.high)
     return columns, path
 
 
-def _range(column: str) -> tuple[float | None, float | None, bool]:
-    """Lowest and highest allowed value of a table's column (those of the scenario's field), and whether `>`."""
-    if column == "distance_m":
-        return 0.0, None, False
+def limits_of_column(column: str) -> Limits:
+    """Lowest and highest allowed value of a table's column: those of the scenario's field, where it has one."""
+    if column in LIMITS:
+        return LIMITS[column]
     owner = Fleet if column in PER_DEVICE else ChannelSection if column in GAINS else Task
-    info = owner.model_fields.get(column.partition(".")[0])
-    limits = {type(item).__name__: item for item in info.metadata} if info else {}
-    low = limits["Gt"].gt if "Gt" in limits else limits["Ge"].ge if "Ge" in limits else None
-    return low, limits["Le"].le if "Le" in limits else None, "Gt" in limits
+    return limits_of(owner.model_fields[column.partition(".")[0]])
 
 
 def _check_consistent(devices: Devices, source: str) -> None:
@@ -207,12 +215,16 @@ def _check_consistent(devices: Devices, source: str) -> None:
             ShownAsIs(f"{devices.frequency_min_Hz[row]:g} > {devices.frequency_max_Hz[row]:g}"),
             "Lower one or raise the other.",
         )
-    for name in (*PER_DEVICE, *GAINS, *PER_TASK):
-        values = getattr(devices, name)
-        if not (values > 0).all():
-            row = int(np.argmax(~(values > 0).reshape(len(devices), -1).all(axis=1)))
+    for name in ("distance_m", "bearing_rad", *PER_DEVICE, *GAINS, *PER_TASK):
+        values, limits = getattr(devices, name), limits_of_column(name)
+        within = (values >= limits.low * (1 - ROUNDING)) & (values <= limits.high * (1 + ROUNDING))
+        if not within.all():
+            row = int(np.argmin(within.reshape(len(devices), -1).all(axis=1)))
             raise bad_input(
-                f"{source}:{name}[{row}]", "must be > 0", ShownAsIs(str(values[row])), "Mend that device."
+                f"{source}:{name}[{row}]",
+                f"must lie in {shown(limits.low)} to {shown(limits.high)}",
+                ShownAsIs(str(values[row])),
+                "Mend that device.",
             )
 
 

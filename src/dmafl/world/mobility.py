@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 from dmafl.errors import ShownAsIs, bad_input
 from dmafl.randomness import FloatArray, generator
 from dmafl.scenario.model import Scenario
-from dmafl.world.devices import Devices
+from dmafl.world.devices import Devices, limits_of_column
 from dmafl.world.tables import check_columns, check_numbers, read_table
 
 IntArray = NDArray[np.int64]
+MOST_LEGS = 10_000
+"""Walks of a device from one point to the next; then it stays."""
+MOST_POINTS = 20_000_000
+"""Points of all paths together, which take 24 bytes each."""
 
 
 class Mobility(Protocol):
@@ -82,7 +86,14 @@ def _random_waypoints(scenario: Scenario, devices: Devices) -> Paths:
     """Each device walks at constant speed to a point drawn uniformly in the disc, then to the next."""
     horizon_s = float(devices.window_s.max())
     radius, speed = scenario.fleet.radius_m, scenario.mobility.speed_m_s
-    legs = int(min(np.ceil(horizon_s * speed / (0.9 * radius)) + 5, 10_000))
+    legs = int(min(np.ceil(horizon_s * speed / (0.9 * radius)) + 5, MOST_LEGS))
+    if legs * len(devices) > MOST_POINTS:
+        raise bad_input(
+            "mobility.kind",
+            f"must not need more than {MOST_POINTS:,} points of all paths",
+            ShownAsIs(f"{len(devices):,} devices with {legs:,} points each"),
+            "Have fewer devices, shorter windows, a lower speed or a larger radius.",
+        )
     offsets, times, xs, ys = [0], [], [], []
     for i in range(len(devices)):
         rng = generator(scenario.seed, "mobility.waypoint", i)
@@ -103,7 +114,8 @@ def _trace(scenario: Scenario, devices: Devices) -> Paths:
     columns = read_table(path, "mobility trace")
     check_columns(columns, ("device", "time_s", "distance_m"), (), path)
     for name in ("time_s", "distance_m"):
-        check_numbers(columns[name], f"{path.name}:{name}", low=0.0)
+        limits = limits_of_column(name)
+        check_numbers(columns[name], f"{path.name}:{name}", low=limits.low, high=limits.high)
     device = device_rows(columns["device"], devices, path.name)
     order = np.lexsort((columns["time_s"], device))
     counts = np.bincount(device, minlength=len(devices))

@@ -11,29 +11,18 @@ from typing import Any
 import numpy as np
 
 from dmafl.errors import ShownAsIs, bad_input
-from dmafl.files import read_bytes
+from dmafl.files import read_csv, read_parquet
+from dmafl.files.limits import MAX_TABLE_BYTES
 
 Columns = dict[str, np.ndarray[Any, Any]]
 
 
 def read_table(path: Path, what: str) -> Columns:
     """The columns of a CSV or Parquet file; numbers as float64, everything else as text."""
-    import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.parquet
-
-    content = pa.BufferReader(read_bytes(path, what))
-    try:
-        read = pyarrow.parquet.read_table if path.suffix == ".parquet" else pyarrow.csv.read_csv
-        table = read(content)
-    except (pa.ArrowException, ValueError) as error:
-        first_line = (str(error).splitlines() or ["unreadable"])[0]
-        raise bad_input(
-            str(path),
-            f"must be a {what} as CSV with a header line, or as Parquet",
-            ShownAsIs(first_line),
-            "Check the file's format.",
-        ) from None
+    read = read_parquet if path.suffix == ".parquet" else read_csv
+    table = read(path, what, remedy="Check the file's format.", max_bytes=MAX_TABLE_BYTES)
+    if table.num_rows == 0:
+        raise bad_input(str(path), "must have at least one row", ShownAsIs("a header only"), "Add rows.")
     if len(set(table.column_names)) != len(table.column_names):
         twice = next(name for name in table.column_names if table.column_names.count(name) > 1)
         raise bad_input(

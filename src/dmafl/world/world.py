@@ -236,7 +236,7 @@ def _gains_from_plain(given: Any, shape: tuple[int, int], source: str) -> GainTr
     try:
         first, index = (np.asarray(given[key], dtype=np.int64) for key in ("first", "index"))
         gains = np.asarray(given["gain"], dtype=np.float64)
-    except (TypeError, KeyError, ValueError):
+    except (TypeError, KeyError, ValueError, OverflowError):
         first = index = np.empty(0, dtype=np.int64)
         gains = np.empty(0)
     whole = first.shape == (2 * shape[0] * shape[1] + 1,) and index.shape == gains.shape == (first[-1],)
@@ -254,7 +254,7 @@ def _paths_from_plain(given: Any, devices: int, source: str) -> Paths:
     try:
         offsets = np.asarray(given["offsets"], dtype=np.int64)
         columns = [np.asarray(given[key], dtype=np.float64) for key in ("time_s", "x_m", "y_m")]
-    except (TypeError, KeyError, ValueError):
+    except (TypeError, KeyError, ValueError, OverflowError):
         offsets, columns = np.empty(0, dtype=np.int64), []
     whole = offsets.shape == (devices + 1,) and all(part.shape == (offsets[-1],) for part in columns)
     if not whole or (np.diff(offsets) < 1).any() or not all(np.isfinite(part).all() for part in columns):

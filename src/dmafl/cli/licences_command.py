@@ -1,0 +1,34 @@
+"""`dmafl licences`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def licences(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")] = False,
+) -> None:
+    """List the licences of this package and of all that it needs to run, as installed here."""
+    import json
+    from dataclasses import asdict
+
+    from dmafl.licences import UNKNOWN
+    from dmafl.licences import licences as installed
+    from dmafl.reports.console import console, table
+
+    found = installed()
+    if as_json:
+        typer.echo(json.dumps([asdict(one) for one in found], indent=1))
+        return
+    rows = table("Licences", "package", "version", "licence")
+    for column in rows.columns:
+        column.justify = "left"
+    for one in found:
+        rows.add_row(one.name, one.version, one.licence)
+    out = console()
+    out.print(rows)
+    unknown = [one.name for one in found if one.licence == UNKNOWN]
+    if unknown:
+        out.print(f"Without a stated licence: {', '.join(unknown)}. Look at their pages.")

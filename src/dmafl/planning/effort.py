@@ -1,0 +1,173 @@
+"""Effort: how much work a solver may do, counted and never timed; and a cut-off by the clock, where one is wanted."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from dmafl.errors import bad_input
+from dmafl.planning.found import Found, better
+from dmafl.planning.weights import Work, cost_of_work
+
+EFFORT = 30.0
+"""Effort for a plan, in units of about a second of an ordinary machine."""
+
+
+def _must_be_positive(name: str, value: float, remedy: str) -> None:
+    if not value > 0:
+        raise bad_input(name, "must be > 0", value, f"Give {remedy}.")
+
+
+class CutOff(Exception):
+    """The time limit has passed. Never leaves the planner."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a watcher is told: the effort so far, how good, and how far from the limits."""
+
+    effort: float
+    stage: str
+    objective: float
+    violation: float
+
+
+Watch = Callable[[Progress], None]
+
+
+class _Count:
+    """What all parts of an effort share."""
+
+    def __init__(self, time_limit_s: float | None) -> None:
+        self.used = 0.0
+        self.begun_s = time.monotonic()
+        self.time_limit_s = math.inf if time_limit_s is None else time_limit_s
+        self.kept_back_s = 0.0
+        """Time for what comes after the search."""
+        self.cut_off = False
+        self.best: Found | None = None
+
+
+class Effort:
+    """Work that may be done, and how much of it was.
+
+    Solvers say what they are about to do (`spend`) and ask whether more may be done (`leaves`). The answers depend on
+    counts alone, so that they are the same on every machine and at any load. Only where a time limit is given does the
+    clock count too: `leaves` says no, or `spend` raises `CutOff`, and `cut_off` says from then on that it did.
+    """
+
+    def __init__(
+        self, amount: float = EFFORT, time_limit_s: float | None = None, watch: Watch = lambda progress: None
+    ) -> None:
+        _must_be_positive("effort", amount, "about the seconds that a plan may take")
+        if time_limit_s is not None:
+            _must_be_positive("time_limit_s", time_limit_s, "seconds, or leave it out for no limit")
+        self.amount, self.watch = amount, watch
+        self._count, self._share_of_time = _Count(time_limit_s), 1.0
+
+    @property
+    def used(self) -> float:
+        """Work so far, of all parts."""
+        return self._count.used
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the clock has decided anything."""
+        return self._count.cut_off
+
+    @property
+    def timed(self) -> bool:
+        """Whether there is a time limit."""
+        return self._count.time_limit_s < math.inf
+
+    @property
+    def time_limit_s(self) -> float:
+        """Seconds until the cut-off; infinite without one."""
+        return self._count.time_limit_s
+
+    @property
+    def best(self) -> Found | None:
+        """The best found so far."""
+        return self._count.best
+
+    @property
+    def time_left_s(self) -> float:
+        """Seconds until the cut-off of this part; infinite without one."""
+        count = self._count
+        if not self.timed:
+            return math.inf
+        elapsed_s = time.monotonic() - count.begun_s
+        return self._share_of_time * (count.time_limit_s - count.kept_back_s) - elapsed_s
+
+    def spend(self, work: Work, quality: str, slots: int, items: int = 0, calls: int = 1) -> None:
+        """Count work that is about to be done, sizes as `Work` says. Raises `CutOff` if the time limit comes before."""
+        cost = cost_of_work(work, quality, slots, items, calls)
+        self._count.used += cost
+        self.look(cost)
+
+    def look(self, ahead_s: float = 0.0) -> None:
+        """Raise `CutOff` if no more than so many seconds are left of the time limit of this part."""
+        if self.timed and self.time_left_s <= ahead_s:
+            self._count.cut_off = True
+            raise CutOff
+
+    def leaves(self, share: float = 0.0) -> bool:
+        """Whether more than this share of the effort is left; and any time, where it is limited."""
+        if self.used >= (1.0 - share) * self.amount:
+            return False
+        if self.timed and self.time_left_s <= 0:
+            self._count.cut_off = True
+            return False
+        return True
+
+    def part(self, share: float) -> Effort:
+        """An effort that ends after this share of what is left."""
+        return self._like(self.used + share * max(self.amount - self.used, 0.0), self._share_of_time)
+
+    def hurried(self, share: float) -> Effort:
+        """The same effort with only this share of the time limit, if there is one."""
+        return self._like(self.amount, min(share, self._share_of_time))
+
+    def _like(self, amount: float, share_of_time: float) -> Effort:
+        other = type(self).__new__(type(self))
+        other.amount, other.watch, other._count = amount, self.watch, self._count
+        other._share_of_time = share_of_time
+        return other
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Work that is not counted: done only because of a time limit, it must not change the plan if that is kept."""
+        before = self.used
+        yield
+        self._count.used = before
+
+    def keep_back(self, seconds: float) -> None:
+        """End the search so much before the time limit; 0 again for what comes after it."""
+        self._count.kept_back_s = seconds
+
+    def keep(self, found: Found) -> None:
+        """Have whole choices for all tasks in hand, for a cut-off."""
+        best = self._count.best
+        self._count.best = found if best is None else better(best, found)
+
+    def tell(self, stage: str, found: Found) -> None:
+        """Tell the watcher."""
+        self.watch(Progress(self.used, stage, found.objective, found.violation))
+
+    @property
+    def status(self) -> str:
+        """What a plan says of a cut-off; empty if there was none."""
+        if not self.cut_off:
+            return ""
+        done = min(self.used / self.amount, 1.0)
+        return (
+            f"cut off after {self.time_limit_s:g} s with {done:.0%} of the effort done; "
+            "for the plan of the whole effort leave the time limit out or raise it"
+        )
+
+
+UNLIMITED = Effort(math.inf)
+"""For callers that count nothing."""

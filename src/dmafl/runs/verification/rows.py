@@ -1,0 +1,136 @@
+"""Cells of the tables: known names, finite numbers, counts that can be; rows that break this are set aside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dmafl.simulation.records import NOT_AGGREGATED, QUALITY, TAKEN
+from dmafl.world.world import World
+
+Array = np.ndarray[Any, Any]
+
+OUTCOMES = (*TAKEN, "unfinished", "failed: battery", "failed: window")
+NULLABLE = (*QUALITY, "grad_norm2")
+"""Columns that may be empty: what was not computed."""
+LARGEST = 1e100
+"""No time, energy or frequency of ours comes near it, and squares of it are still finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The columns of a table as arrays, the rows that can be looked at, and what is wrong with cells."""
+
+    columns: dict[str, Array]
+    usable: Array
+    """Whether a row's names and numbers are such that it can be looked at."""
+    wrong: tuple[tuple[str, Array], ...]
+    """What is wrong in words, and with which rows."""
+
+    def of(self, scheme: str, seed: int) -> Array:
+        """The usable rows of a unit."""
+        own = self.usable & (self.columns["scheme"] == scheme) & (self.columns["seed"] == seed)
+        return np.flatnonzero(own)
+
+
+def cells_of(name: str, table: pa.Table, manifest: Mapping[str, Any], worlds: Mapping[int, World]) -> Cells:
+    """Look at every cell of `metrics` or `periods`."""
+    columns, wrong = {}, []
+    usable = np.ones(table.num_rows, dtype=bool)
+    for column in table.column_names:
+        values = table.column(column)
+        empty = values.is_null().to_numpy(zero_copy_only=False)
+        if column in NULLABLE:
+            nan = pc.is_nan(values).fill_null(False).to_numpy(zero_copy_only=False)
+            wrong.append((f"{column} is not a number, where nothing or a finite number must be", nan))
+        elif empty.any():
+            wrong.append((f"{column} is empty", empty))
+            usable &= ~empty
+            values = values.fill_null("" if pa.types.is_string(values.type) else 0)
+        array = values.to_numpy(zero_copy_only=False)
+        if array.dtype.kind == "f":
+            infinite = np.isinf(array) if column in NULLABLE else ~np.isfinite(array)
+            wrong.append((f"{column} is not finite", infinite))
+            if column not in NULLABLE:
+                wrong.append((f"{column} is beyond any size that there is", np.abs(array) > LARGEST))
+        columns[column] = array
+    for told, broken, essential in _ranges(name, columns, manifest, worlds):
+        wrong.append((told, broken))
+        if essential:
+            usable &= ~broken
+    return Cells(columns, usable, tuple((told, broken) for told, broken in wrong if broken.any()))
+
+
+def _ranges(
+    name: str, c: dict[str, Array], manifest: Mapping[str, Any], worlds: Mapping[int, World]
+) -> list[tuple[str, Array, bool]]:
+    """What is wrong in words, with which rows, and whether these cannot be looked at further."""
+    world = worlds[manifest["seeds"][0]]
+    known = {
+        "scheme": np.isin(c["scheme"].astype(str), manifest["schemes"]),
+        "seed": np.isin(c["seed"], manifest["seeds"]),
+        "task": np.isin(c["task"].astype(str), world.task_names),
+    }
+    out = [(f"{column} is none of this run", ~good, True) for column, good in known.items()]
+    slots = np.zeros(len(c["task"]), dtype=np.int64)
+    for task, count in zip(world.task_names, world.slots.tolist(), strict=True):
+        slots[c["task"] == task] = count
+    ranges = _of_metrics(c, slots) if name == "metrics" else _of_periods(c, slots, world.device_count)
+    for column, (rule, good, essential) in ranges.items():
+        out.append((f"{column.partition(' ')[0]} {rule}", ~good, essential))
+    return out
+
+
+Range = tuple[str, Array, bool]
+
+
+def _of_metrics(c: dict[str, Array], slots: Array) -> dict[str, Range]:
+    out: dict[str, Range] = {
+        name: ("is negative", ~(c[name] < 0), False)
+        for name in ("time_s", "loss", "energy_J", "uplink_J", "compute_J", "downlink_J")
+    }
+    out["aggregation"] = (
+        "is none of the task's",
+        (c["aggregation"] >= 0) & (c["aggregation"] <= slots),
+        True,
+    )
+    out["accuracy"] = ("is not in [0, 1]", (c["accuracy"] >= 0) & (c["accuracy"] <= 1), False)
+    out["test_samples"] = ("is not positive", c["test_samples"] > 0, False)
+    return out
+
+
+def _of_periods(c: dict[str, Array], slots: Array, devices: int) -> dict[str, Range]:
+    out: dict[str, Range] = {
+        name: ("is negative", ~(c[name] < 0), False)
+        for name in (
+            "start_s",
+            "download_s",
+            "compute_s",
+            "upload_s",
+            "end_s",
+            "uplink_J",
+            "compute_J",
+            "downlink_J",
+            "mix_weight",
+        )
+    }
+    most = 2**53
+
+    def within(name: str, low: Any, high: Any) -> Array:
+        return np.asarray((c[name] >= low) & (c[name] <= high))
+
+    out["device"] = ("is none of the fleet's", within("device", 0, devices - 1), True)
+    out["version"] = ("is none of the task's", within("version", 0, slots - 1), True)
+    out["slot"] = ("is none of the task's", within("slot", NOT_AGGREGATED, slots - 1), True)
+    out["steps"] = ("is no number of steps", within("steps", 1, most), True)
+    out["batch"] = ("is no number of samples", within("batch", 1, most), True)
+    out["samples"] = ("is no number of samples", within("samples", 0, most), True)
+    out["staleness"] = ("is none that there can be", within("staleness", NOT_AGGREGATED, slots), True)
+    out["frequency_Hz"] = ("is not positive", c["frequency_Hz"] > 0, False)
+    out["outcome"] = ("is none that there is", np.isin(c["outcome"].astype(str), OUTCOMES), True)
+    return out

@@ -1,0 +1,201 @@
+"""A unit that is stopped at any yield, also while a result is still computed, goes on to the same end."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pytest
+
+import dmafl
+from dmafl.planning.online import Online
+from dmafl.schedule.jobs import Schedule
+from dmafl.schemes.registry import BASELINES
+from dmafl.schemes.scheduled import scheduled
+from dmafl.server.policy import Policy
+from dmafl.simulation.unit import Unit
+from dmafl.simulation.workers import InProcess, Laboratories, Lazy
+from dmafl.world.world import World
+from simulation.small import MAX_EVENTS, material, scenario
+
+LONGEST_WAIT = 3
+"""A result is there after at most so many looks."""
+
+
+class Slow:
+    """A result that takes a few looks; `looks` counts them by order, so that a resumed run does not wait for ever."""
+
+    def __init__(self, inner: Lazy[Any], looks: Counter[Any], order: Any) -> None:
+        self._inner, self._looks, self._order = inner, looks, order
+        self._needed = crc32(repr(order).encode()) % (LONGEST_WAIT + 1)
+
+    def done(self) -> bool:
+        self._looks[self._order] += 1
+        return self._looks[self._order] > self._needed
+
+    def result(self) -> Any:
+        return self._inner.result()
+
+
+class SlowWorkers:
+    """Workers whose results come later, the same ones in every run."""
+
+    def __init__(self, laboratories: Laboratories) -> None:
+        self._inner, self._looks = InProcess(laboratories), Counter[Any]()
+
+    def train(self, seed: int, order: Any, received: np.ndarray) -> Any:
+        return Slow(
+            self._inner.train(seed, order, received), self._looks, (order.task, order.device, order.number)
+        )
+
+    def test(self, seed: int, order: Any, parameters: np.ndarray) -> Any:
+        return Slow(self._inner.test(seed, order, parameters), self._looks, ("test", order.task, order.share))
+
+
+@cache
+def world_of(name: str) -> World:
+    tasks = {
+        "one": {"slots": 5, "drift": {"kind": "growth", "start_fraction": 0.5}},
+        "two": {"slots": 3, "cycles_per_sample": 3e6, "idle_max_s": 0.0},
+    }
+    channel = {"kind": "rayleigh", "radio": "shared" if name == "fedbuff" else "own"}
+    short = {"window_s": 0.5} if name == "fedavg-partial" else {}  # devices are lost on the way
+    return World.resolve(
+        scenario(
+            {task: {**own, **short} for task, own in tasks.items()},
+            seed=4,
+            devices=4,
+            channel=channel,
+            schemes={"buffer_size": 2},
+        )
+    )
+
+
+@cache
+def laboratories_of(name: str) -> Laboratories:
+    given = world_of(name).scenario
+    return Laboratories(given, material(given))
+
+
+def revised(task: int, jobs: Schedule, kept: int, now: float) -> Schedule:
+    """Another number of steps for what is not begun, that depends on when it is asked for."""
+    columns = {name: column.copy() for name, column in jobs.columns().items()}
+    columns["steps"][columns["slot"] >= kept] = 1 + kept % 3
+    return Schedule.from_columns(columns)
+
+
+def policies_of(name: str, world: World) -> list[Policy]:
+    if name in BASELINES:
+        return BASELINES[name](world)
+    schedule = dmafl.round_robin(world, in_flight=2)
+    if name == "scheduled":
+        return scheduled(world, schedule)
+    return [Online(world, task, schedule, 2, revised) for task in range(world.task_count)]
+
+
+class Going:
+    """A unit that can be stopped after any yield and restored in a new one."""
+
+    def __init__(self, name: str) -> None:
+        world = world_of(name)
+        laboratories = laboratories_of(name)
+        workers = SlowWorkers(laboratories)
+
+        def fresh() -> Unit:
+            lab = laboratories.of(world.scenario.seed)
+            return Unit(name, world, lab, workers, policies_of(name, world))
+
+        self._fresh: Callable[[], Unit] = fresh
+        self.unit, self.metrics, self.periods = fresh(), [], []
+        self.pending = 0
+
+    def go(self, yields: int = MAX_EVENTS) -> bool:
+        """Go on for so many yields; whether it ended before."""
+        steps = self.unit.run()
+        for _ in range(yields):
+            try:
+                self.pending += next(steps) is not None
+            except StopIteration:
+                return True
+        return False
+
+    def save(self) -> str:
+        """Take the rows; the state, as a file has it."""
+        metrics, periods = self.unit.records.take_rows()
+        self.metrics += metrics.to_pylist()
+        self.periods += periods.to_pylist()
+        plain, self._arrays = self.unit.state()
+        return json.dumps(plain)
+
+    def restart(self) -> None:
+        saved = self.save()
+        self.unit = self._fresh()
+        self.unit.restore(json.loads(saved), {name: array.copy() for name, array in self._arrays.items()})
+
+    def end(self) -> tuple[Any, ...]:
+        """Everything that a run writes down in the end."""
+        self.save()
+        models = [versions.current.tobytes() for versions in self.unit.server.versions]
+        return self.metrics, self.periods, self.unit.outcome(), models, self.unit.clock.now
+
+
+SCHEMES = [*BASELINES, "scheduled", "dma-fl-online"]
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_a_stop_at_every_yield(name: str) -> None:
+    """One run for every yield, stopped there."""
+    through = Going(name)
+    yields = 0
+    while not through.go(1):
+        yields += 1
+        assert yields < MAX_EVENTS
+    expected = through.end()
+    assert expected[2]["tasks"]
+    assert through.pending > 5, "the test would miss what it is for"
+    for stop in range(yields + 1):
+        stopped = Going(name)
+        stopped.go(stop)
+        stopped.restart()
+        assert stopped.go()
+        assert stopped.end() == expected, f"after a stop at yield {stop} of {yields}"
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_stops_at_all_yields(name: str) -> None:
+    """One run that is stopped at each of its yields."""
+    through, stopped = Going(name), Going(name)
+    assert through.go()
+    for _ in range(MAX_EVENTS):
+        if stopped.go(1):
+            break
+        stopped.restart()
+    assert stopped.end() == through.end()
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_saving_changes_nothing(name: str) -> None:
+    """Two states in a row are the same, and a run that looks at its state at every yield ends as one that does not."""
+    through, looking = Going(name), Going(name)
+    assert through.go()
+    steps = looking.unit.run()
+    for _ in steps:
+        assert json.dumps(looking.unit.state()[0]) == json.dumps(looking.unit.state()[0])
+    last = [unit.clock.state() for unit in (through.unit, looking.unit)]
+    assert looking.end() == through.end()
+    assert last[0] == last[1]
+
+
+def test_fewer_aggregations_than_slots_have_a_reason() -> None:
+    whole, lost = Going("fedasync"), Going("fedavg-partial")
+    assert whole.go()
+    assert lost.go()
+    assert whole.unit.shortfall() == "" == lost.unit.shortfall()
+    assert any(task["aggregations"] < task["of"] for task in lost.unit.outcome()["tasks"].values())
+    lost.unit.records.losses.clear()
+    assert "of task" in lost.unit.shortfall()

@@ -1,0 +1,110 @@
+"""Sweeps that are killed, started twice, or cannot write."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dmafl
+from dmafl.errors import BadInput
+from dmafl.files import LOCK
+from dmafl.sweeps import sweep as sweeping
+from patience import PATIENCE_S
+from processes import descendants, gone, wait_for
+from runs.conftest import Files, files, tmp_path  # noqa: F401
+
+SMALL_DISK_BYTES = 2000
+"""A manifest is larger."""
+
+
+def arguments(files: Files, output: Path, slots: str) -> list[str]:  # noqa: F811
+    fixed = ["sweep", str(files.scenario), "--data-dir", str(files.data), "--scheme", "fedasync"]
+    return [*fixed, "--set", f"tasks.one.slots={slots}", "--workers", "2", "-o", str(output)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to find processes")
+def test_a_second_sweep_is_refused_and_pieces_end_with_the_first(files: Files, tmp_path: Path) -> None:  # noqa: F811
+    command = [sys.executable, "-m", "dmafl", *arguments(files, tmp_path / "sweep", "100000,100001")]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, text=True) as first:
+        try:
+            wait_for(
+                "both points to begin",
+                lambda: len(list(tmp_path.glob("sweep/points/*/manifest.json"))) == 2,
+                first,
+            )
+            with pytest.raises(BadInput) as refused:
+                dmafl.sweep(
+                    dmafl.load(files.scenario),
+                    {"tasks.one.slots": [3]},
+                    scheme="fedasync",
+                    output=tmp_path / "sweep",
+                    data_dir=files.data,
+                )
+            assert f"process {first.pid} on " in str(refused.value)
+            assert "(`dmafl sweep " in str(refused.value)
+            family = descendants(first.pid)
+            assert len(family) >= 2
+        finally:
+            first.kill()
+    gone(family)
+    done = dmafl.sweep(
+        dmafl.load(files.scenario),
+        {"tasks.one.slots": [3]},
+        scheme="fedasync",
+        output=tmp_path / "sweep",
+        data_dir=files.data,
+    )
+    assert not done.failures
+    assert not (tmp_path / "sweep" / LOCK).exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+def test_a_disk_that_is_full_is_one_message(files: Files, tmp_path: Path) -> None:  # noqa: F811
+    """A limit on the size of files stands for it: the message differs in the words of the operating system."""
+    limited = (
+        "import resource, sys\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({SMALL_DISK_BYTES}, {SMALL_DISK_BYTES}))\n"
+        "from dmafl.__main__ import main\n"
+        "if __name__ == '__main__':\n"
+        f"    sys.argv = {['dmafl', *arguments(files, tmp_path / 'sweep', '3,4')]!r}\n"
+        "    main()\n"
+    )
+    (tmp_path / "limited.py").write_text(limited)
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "limited.py")], capture_output=True, text=True, timeout=PATIENCE_S
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: `{tmp_path / 'sweep' / 'points'}")
+    assert "manifest.json` must be readable or writable; got File too large. Check the path" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_leftovers_of_points_that_are_done_go(
+    files: Files,  # noqa: F811
+    tmp_path: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def swept() -> sweeping.Sweep:
+        return dmafl.sweep(
+            dmafl.load(files.scenario),
+            {"tasks.one.slots": [3]},
+            scheme="fedasync",
+            output=tmp_path / "sweep",
+            data_dir=files.data,
+        )
+
+    point = tmp_path / "sweep" / "points" / swept().table.to_pylist()[0]["point"]
+    for left in (point / "parts" / "fedasync-s0", point / "checkpoint"):
+        left.mkdir(parents=True)
+    (point / ".manifest.json.abcdefgh.part").write_text("half")
+    monkeypatch.setattr(sweeping, "side_by_side", lambda work, orders, workers, told: None)
+    swept()
+    assert not {one.name for one in point.iterdir()} & {
+        "parts",
+        "checkpoint",
+        ".manifest.json.abcdefgh.part",
+        LOCK,
+    }
