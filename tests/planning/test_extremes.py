@@ -1,6 +1,5 @@
 """Weights of 0, tables too large, orders that do not end: a plan, or a refusal with a name."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from dmafl.errors import BadInput
 from dmafl.planning.partial import resources_for
 from dmafl.planning.problem import make_problem
-from dmafl.planning.synthetic import synthetic_knowledge, synthetic_problem
+from dmafl.planning.synthetic import synthetic_knowledge, synthetic_problem, synthetic_world
 from dmafl.planning.troubles import Infeasible, certain_troubles
 from dmafl.scenario.toml import from_plain
 from dmafl.schedule.jobs import Schedule
@@ -27,8 +26,11 @@ def problem_with(case: int = 0, **changes: float):
 
 def test_windows_are_met_where_energy_costs_nothing(tmp_path: Path) -> None:
     """The price of time began at the price of energy: the logarithm of 0."""
-    free = replace(synthetic_problem(3, 2, 6, 0), c2=0.0, c3=0.0)
-    must_be_sound(plan_quickly(free), tmp_path)
+    plain = synthetic_world(3, 2, 6, 0).scenario.plain()
+    for key in ("device_energy_weight", "station_energy_weight"):
+        put(plain, f"objective.{key}", 0.0)
+    world = World.resolve(from_plain(plain))
+    must_be_sound(plan_quickly(make_problem(world, synthetic_knowledge(world, 0))), tmp_path)
 
 
 def test_time_at_a_price_and_energy_at_none_do_not_overflow(tmp_path: Path) -> None:

@@ -44,7 +44,9 @@ def drawn(number: int) -> tuple[Scenario, np.random.Generator]:
             "idle_max_s": pick(0.0, 0.05, 1.0),
         }
 
-    times_s = sorted(rng.choice([0.0, 0.01, 0.1, 0.5, 1.0, 3.0, 30.0], size=rng.integers(0, 5)).tolist())
+    times_s = sorted(
+        rng.choice([1e-9, 0.01, 0.1, 0.5, 1.0, 3.0, 30.0], rng.integers(0, 5), replace=False).tolist()
+    )
     return scenario(
         {name: task() for name in ("a", "b")[: rng.integers(1, 3)]},
         devices=int(rng.integers(1, 6)),

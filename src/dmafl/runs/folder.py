@@ -230,13 +230,27 @@ class RunFolder:
         shutil.rmtree(self.path / "parts", ignore_errors=True)
         shutil.rmtree(self.path / "checkpoint", ignore_errors=True)
 
-    def read_table(self, name: str) -> pa.Table:
-        """`metrics` or `periods`, complete or as far as they are written."""
+    def parts(self) -> list[tuple[str, str]]:
+        """Unit and number of every part that is there of all tables: those of one list belong together."""
+        found = [
+            {
+                (path.parent.name, path.stem.rpartition("-")[2])
+                for path in self.path.glob(f"parts/*/{name}-*.parquet")
+            }
+            for name in TABLES
+        ]
+        return sorted(set.intersection(*found))
+
+    def read_table(self, name: str, parts: list[tuple[str, str]] | None = None) -> pa.Table:
+        """`metrics` or `periods`, complete or as far as they are written; where they go on, as far as `parts`."""
         path = self.path / f"{name}.parquet"
         if path.exists():
             return read_parquet(path, f"table of {name}", TABLES[name], remedy=_AGAIN)
-        parts = sorted((self.path / "parts").glob(f"*/{name}-*.parquet"))
-        tables = [read_parquet(part, f"part of {name}", TABLES[name], remedy=_AGAIN) for part in parts]
+        files = [
+            self.path / "parts" / unit / f"{name}-{number}.parquet"
+            for unit, number in (self.parts() if parts is None else parts)
+        ]
+        tables = [read_parquet(file, f"part of {name}", TABLES[name], remedy=_AGAIN) for file in files]
         return pa.concat_tables(tables) if tables else TABLES[name].empty_table()
 
     def read_running(self) -> dict[str, Any]:

@@ -143,8 +143,9 @@ class Opened:
             seed: World.from_plain(manifest["worlds"][str(seed)], source=source) for seed in manifest["seeds"]
         }
         opened = cls(folder, manifest, scenario, worlds, {})
+        parts = folder.parts()  # once: a run that goes on writes more of them between two tables
         for name, schema in TABLES.items():
-            found = opened.read(f"{name}.parquet", partial(folder.read_table, name))
+            found = opened.read(f"{name}.parquet", partial(folder.read_table, name, parts))
             opened.tables[name] = schema.empty_table() if found is None else found
         return opened
 
