@@ -3,6 +3,7 @@
 import contextlib
 import random
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,12 @@ import pytest
 import dmafl
 from dmafl.errors import BadInput
 from dmafl.measuring.measured import Measured
+from dmafl.runs import execute
 from dmafl.runs.folder import RunFolder
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
 from dmafl.schemes.registry import PLANNING
+from dmafl.simulation.stopping import Interrupted
 
 SLOTS = 8
 OFFLINE = PLANNING[:3]
@@ -136,3 +139,29 @@ def test_a_crash_before_a_plan_is_kept_changes_nothing(
     crashed = carried_out("crashed")
     for name in ("plans/dma-fl-s0.json", "plans/dma-fl-online-s0.json", "periods.parquet", "metrics.parquet"):
         assert (crashed / name).read_bytes() == (whole / name).read_bytes(), name
+
+
+def test_a_stop_does_not_wait_for_a_plan(
+    scenario: Scenario, measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With this effort a plan would take a week."""
+    looks = 0
+
+    @contextlib.contextmanager
+    def asked_at_the_tenth_look() -> Iterator[Callable[[], bool]]:
+        def asked() -> bool:
+            nonlocal looks
+            looks += 1
+            return looks > 10
+
+        yield asked
+
+    monkeypatch.setattr(execute, "stop_asked", asked_at_the_tenth_look)
+    with pytest.raises(Interrupted):
+        dmafl.run(scenario, schemes=["dma-fl"], output=tmp_path / "run", measured=measured, effort=600_000.0)
+    assert looks > 10
+    monkeypatch.undo()
+    run = dmafl.run(
+        scenario, schemes=["dma-fl"], output=tmp_path / "run", measured=measured, effort=0.5, resume=True
+    )
+    assert all(check.ok for check in dmafl.verify_run(run.path))

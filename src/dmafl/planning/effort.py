@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from dmafl.errors import bad_input
 from dmafl.planning.found import Found, better
 from dmafl.planning.weights import Work, cost_of_work
+from dmafl.simulation.stopping import Interrupted
 
 EFFORT = 30.0
 """Effort for a plan, in units of about a second of an ordinary machine."""
@@ -41,8 +42,9 @@ Watch = Callable[[Progress], None]
 class _Count:
     """What all parts of an effort share."""
 
-    def __init__(self, time_limit_s: float | None) -> None:
+    def __init__(self, time_limit_s: float | None, stop_asked: Callable[[], bool]) -> None:
         self.used = 0.0
+        self.stop_asked = stop_asked
         self.begun_s = time.monotonic()
         self.time_limit_s = math.inf if time_limit_s is None else time_limit_s
         self.kept_back_s = 0.0
@@ -57,16 +59,21 @@ class Effort:
     Solvers say what they are about to do (`spend`) and ask whether more may be done (`leaves`). The answers depend on
     counts alone, so that they are the same on every machine and at any load. Only where a time limit is given does the
     clock count too: `leaves` says no, or `spend` raises `CutOff`, and `cut_off` says from then on that it did.
+    Where `stop_asked` says yes, `spend` raises `Interrupted`, and there is no plan.
     """
 
     def __init__(
-        self, amount: float = EFFORT, time_limit_s: float | None = None, watch: Watch = lambda progress: None
+        self,
+        amount: float = EFFORT,
+        time_limit_s: float | None = None,
+        watch: Watch = lambda progress: None,
+        stop_asked: Callable[[], bool] = lambda: False,
     ) -> None:
         _must_be_positive("effort", amount, "about the seconds that a plan may take")
         if time_limit_s is not None:
             _must_be_positive("time_limit_s", time_limit_s, "seconds, or leave it out for no limit")
         self.amount, self.watch = amount, watch
-        self._count, self._share_of_time = _Count(time_limit_s), 1.0
+        self._count, self._share_of_time = _Count(time_limit_s, stop_asked), 1.0
 
     @property
     def used(self) -> float:
@@ -104,6 +111,8 @@ class Effort:
 
     def spend(self, work: Work, quality: str, slots: int, items: int = 0, calls: int = 1) -> None:
         """Count work that is about to be done, sizes as `Work` says. Raises `CutOff` if the time limit comes before."""
+        if self._count.stop_asked():
+            raise Interrupted
         cost = cost_of_work(work, quality, slots, items, calls)
         self._count.used += cost
         self.look(cost)

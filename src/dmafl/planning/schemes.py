@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from dmafl.planning.effort import EFFORT, Effort
 from dmafl.planning.found import Found
@@ -29,15 +29,17 @@ def plan_for(
     quality: str = "calibrated",
     dissimilarity: str = "gram",
     effort: float = EFFORT,
+    stop_asked: Callable[[], bool] = lambda: False,
 ) -> Plan:
-    """The plan that `scheme` carries out in `world`. docs/planner.md."""
+    """The plan that `scheme` carries out in `world`; `Interrupted` where a stop is asked for. docs/planner.md."""
     problem = make_problem(world, knowledge, quality=quality, dissimilarity=dissimilarity)
+    allowed = Effort(effort, stop_asked=stop_asked)
     if scheme in ("dma-fl", "dma-fl-online"):
-        return solve(problem, effort=Effort(effort))
+        return solve(problem, effort=allowed)
     if scheme == "dma-fl-nr":
-        return _plan(problem, problem, orders_for(problem, Drawn.of(world), Effort(effort)), scheme)
+        return _plan(problem, problem, orders_for(problem, Drawn.of(world), allowed), scheme)
     realised = dry_run(world, fedasync(world))
-    roomy, found = resources_for(problem, realised, Effort(effort))
+    roomy, found = resources_for(problem, realised, allowed)
     return _plan(problem, roomy, found, scheme)
 
 

@@ -195,18 +195,19 @@ def _carry_out(
     if request.plan is not None:
         folder.write_plan("scheduled", request.plan)
     failures: list[BadInput] = []
-    planned = Planned(
-        folder,
-        measured or _of_any_seed(request, laboratories),
-        laboratories.of,
-        request.effort,
-        request.quality,
-        request.dissimilarity,
-    )
     with (
         open_workers(settings.workers, laboratories, request.scenario, request.material) as workers,
         stop_asked() as asked,
     ):
+        planned = Planned(
+            folder,
+            measured or _of_any_seed(request, laboratories),
+            laboratories.of,
+            request.effort,
+            request.quality,
+            request.dissimilarity,
+            asked,
+        )
         settings.watcher.units(request.names)
         try:
             _side_by_side(
@@ -270,6 +271,8 @@ def _side_by_side(
                 manifest["units"][name] |= {"status": f"failed: {error.problems[0]}"}
                 folder.write_manifest(manifest)
                 settings.watcher.finished(name, manifest["units"][name]["status"])
+            except Interrupted:  # its plan is not made: it is made again when the run goes on
+                break
         blocked = []
         for one in list(active):
             try:

@@ -38,7 +38,9 @@ class Planned:
         effort: float,
         quality: str = "calibrated",
         dissimilarity: str = "gram",
+        stop_asked: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._stop_asked = stop_asked
         self._folder, self._measured, self._laboratory_of = folder, measured, laboratory_of
         self._effort = effort
         self._quality, self._dissimilarity = quality, dissimilarity
@@ -56,6 +58,7 @@ class Planned:
             quality=self._quality,
             dissimilarity=self._dissimilarity,
             effort=self._effort,
+            stop_asked=self._stop_asked,
         )
         self._folder.write_plan(name, plan)
         return plan
