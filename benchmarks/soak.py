@@ -4,7 +4,7 @@
 
 `fedasync`: 100,000 aggregations over 1,000 devices whose data grow, of a linear model. `online`: `dma-fl-online`, 1,000
 devices, three tasks of 1,000 slots, 30 seeds one after another. Both with one worker, and verified in the end. Memory
-and aggregations are noted every second into soak.csv; the picture shows both. The exit code is 1 if memory grew, the
+and aggregations are noted ten times a second into soak.csv; the picture shows both. The exit code is 1 if memory grew, the
 rate fell, or a check failed. `--quick` only shows that everything works.
 """
 
@@ -38,7 +38,7 @@ from dmafl.scenario.toml import from_plain
 from dmafl.world.world import World
 
 PARTS = ("fedasync", "online")
-EVERY_S = 1.0
+EVERY_S = 0.1
 TUNING_SEED = 100
 PLAN_EFFORT, REVISION_EFFORT = 1.0, 0.2
 """Work for a plan and for planning the rest of a task anew: little, for there are some twenty of them a seed."""
@@ -46,7 +46,7 @@ QUICK_EFFORT = 0.02
 MOST_GROWTH = 1.10
 """Memory at the end over memory after a quarter."""
 FEWEST_SAMPLES = 60
-"""Seconds below which memory and rate are not judged: a quarter must have some seeds, or some saves, in it."""
+"""Samples below which memory and rate are not judged: a quarter must have some seeds, or some saves, in it."""
 LEAST_RATE = 0.75
 """The rate at the end over the rate after a quarter; other processes of the machine disturb it."""
 
@@ -65,7 +65,7 @@ class Sample:
 
 
 class Meter:
-    """Watches a run, and notes memory and aggregations every second."""
+    """Watches a run, and notes memory and aggregations ten times a second."""
 
     def __init__(self, part: str) -> None:
         self.part, self.samples = part, list[Sample]()
