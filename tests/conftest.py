@@ -7,10 +7,12 @@ from pathlib import Path
 
 from hypothesis import settings
 
-# A job in the background of a shell ignores Ctrl-C, and so would every process that a test starts and interrupts.
+# A job in the background of a shell ignores Ctrl-C, one under `nohup` SIGHUP: so would every process that a test starts.
 with contextlib.suppress(ValueError):  # not the main thread
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL)
 
 sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("dmafl", deadline=None, derandomize=True, max_examples=60)

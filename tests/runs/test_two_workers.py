@@ -259,3 +259,21 @@ def test_a_unit_that_ends_early_for_no_reason_is_not_finished(tmp_path: Path) ->
     manifest = RunFolder(tmp_path / "run").read_manifest()
     assert manifest["status"] == "failed"
     assert manifest["units"]["tired-s0"]["status"].startswith("failed: `tired-s0` must end with all")
+
+
+def test_rows_in_memory_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state is saved when there are many, however soon that is; the files in the end do not show it."""
+    kept: list[int] = []
+
+    class Watcher(execute.Silent):
+        def step(self, unit: Any) -> None:
+            kept.append(unit.records.row_count)
+
+    stuff = {"models": dict.fromkeys(SMALL.tasks, softmax), "datasets": dict.fromkeys(SMALL.tasks, dataset())}
+    settings: dict[str, Any] = {"schemes": ["fedasync"], **stuff, "checkpoint_every_s": 1e9}
+    dmafl.run(SMALL, output=tmp_path / "whole", watcher=Watcher(), **settings)
+    most, kept[:] = max(kept), []
+    monkeypatch.setattr(execute, "MOST_ROWS", 3)
+    dmafl.run(SMALL, output=tmp_path / "saved", watcher=Watcher(), **settings)
+    assert max(kept) < 3 + 4 < most, "an event adds a period and a few tests at the most"
+    assert outputs(tmp_path / "saved") == outputs(tmp_path / "whole")

@@ -39,6 +39,8 @@ from dmafl.world.mobility import Paths, Static
 from dmafl.world.world import World
 
 CHECKPOINT_EVERY_S = 20.0
+MOST_ROWS = 10_000
+"""Rows that a unit keeps in memory; a state is saved when there are more."""
 GROUP_SIGNAL_S = 2.0
 """How long after the death of a worker a signal to this process still belongs to the same stop [s]."""
 
@@ -360,7 +362,8 @@ class _Active:
             settings.watcher.step(self.unit)
             if asked():
                 return None
-            if time.monotonic() - self.saved_at >= settings.checkpoint_every_s:
+            is_due = time.monotonic() - self.saved_at >= settings.checkpoint_every_s
+            if is_due or self.unit.records.row_count >= MOST_ROWS:
                 self.save(self.folder, settings.trackers)
         self.save(self.folder, settings.trackers)
         short = self.unit.shortfall()

@@ -188,6 +188,11 @@ class Records:
 
     # -- rows -----------------------------------------------------------------------------------------
 
+    @property
+    def row_count(self) -> int:
+        """Rows since the last call of `take_rows`."""
+        return len(self._periods) + len(self._tests)
+
     def settle_tests(self) -> None:
         """Compute the tests that are still open, and add them up in their order."""
         for test in self._tests:
