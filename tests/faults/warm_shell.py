@@ -182,11 +182,11 @@ PREPARATIONS: dict[str, Callable[..., None]] = {
 }
 
 
-def _prepare(given: list[list[Any]], folder: str, memory_MB: int) -> Callable[[], None]:
+def _prepare(given: list[list[Any]], folder: str) -> Callable[[], None]:
     def prepare() -> None:
         os.chdir(folder)
         pages = int(Path("/proc/self/statm").read_text().split()[0])
-        most = pages * resource.getpagesize() + memory_MB * 1_000_000
+        most = pages * resource.getpagesize() + MEMORY_MB * 1_000_000
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
         for name, *arguments in given:
             PREPARATIONS[name](*arguments)
@@ -218,8 +218,8 @@ def carry_out_orders() -> None:
 
 def _answer(order: dict[str, Any], commands: list[Command]) -> Any:
     if order["do"] == "start":
-        prepare = _prepare(order["prepare"], order["folder"], order["memory_MB"])
-        commands.append(Command(order["arguments"], Path(order["log"]), prepare, order["environment"]))
+        prepare = _prepare(order["prepare"], order["folder"])
+        commands.append(Command(order["arguments"], Path(order["log"]), prepare))
         return len(commands) - 1
     command = commands[order["number"]]
     if order["do"] == "until":
@@ -235,10 +235,14 @@ def _answer(order: dict[str, Any], commands: list[Command]) -> Any:
 class Shell:
     """The process, and a folder for what commands print."""
 
-    def __init__(self, logs: Path, patience_s: float) -> None:
+    def __init__(self, logs: Path, patience_s: float, **environment: str) -> None:
         self._logs, self._patience_s, self._count = logs, patience_s, 0
         self._process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **environment},
         )
         self.package: str = self._read("the imports")["package"]
 
@@ -247,8 +251,6 @@ class Shell:
         *arguments: object,
         folder: Path | None = None,
         prepare: list[list[Any]] | None = None,
-        memory_MB: int = MEMORY_MB,
-        **environment: str,
     ) -> Started:
         """Start a command."""
         self._count += 1
@@ -258,9 +260,7 @@ class Shell:
             arguments=words,
             folder=str(folder or self._logs),
             prepare=prepare or [],
-            memory_MB=memory_MB,
             log=str(self._logs / f"{self._count}.log"),
-            environment=environment,
         )
         return Started(self._ask, number, " ".join(words))
 

@@ -13,7 +13,7 @@ from dmafl.planning.choice import Choice, all_past, times_of, used_J
 from dmafl.planning.descent import Candidate, Descent
 from dmafl.planning.effort import CutOff, Effort
 from dmafl.planning.exhaustive import exhaustive, few_schedules
-from dmafl.planning.found import Found, better, found_of, order
+from dmafl.planning.found import Found, better, found_of, order, share_gained
 from dmafl.planning.local_search import LimitPrices, search
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.repair import fastest, whole_and_repaired
@@ -70,7 +70,7 @@ def _searched(problem: Problem, best: _Finished, effort: Effort, seed: int) -> F
             break
         moved = search(problem, best.exact, effort, seed + number, prices=best.prices)
         tried = _finish(problem, moved, effort, "search")
-        gained = 1.0 - tried.found.objective / best.found.objective
+        gained = share_gained(best.found.objective, tried.found.objective)
         in_vain = 0 if gained > ENOUGH else in_vain + 1
         best = _better(best, tried)
     if effort.leaves():

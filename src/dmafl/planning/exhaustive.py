@@ -11,7 +11,7 @@ from dmafl.errors import ShownAsIs, bad_input
 from dmafl.planning.choice import Choice, cost_of, times_of
 from dmafl.planning.descent import Candidate, Descent, middling
 from dmafl.planning.effort import CutOff, Effort
-from dmafl.planning.found import Found, better, found_of, order
+from dmafl.planning.found import Found, better, found_of, order, share_gained
 from dmafl.planning.local_search import search
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.repair import fastest, repaired, whole_and_repaired
@@ -131,7 +131,7 @@ def _all_exact(
                 break
         found = _exact(alone, task, one, effort)
         if one.late_s <= 0:
-            most_gained = max(most_gained, 1.0 - found.objective / one.cost)
+            most_gained = max(most_gained, share_gained(one.cost, found.objective))
         if not best or better(found, best[-1]) is found:
             best.append(found)
             effort.tell("exhaustive", found)

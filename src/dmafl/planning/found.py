@@ -39,3 +39,8 @@ def better(a: Found, b: Found) -> Found:
 def order(one: Found) -> tuple[float, float]:
     """Those that keep the limits first, then by cost."""
     return max(one.violation - 1e-9, 0.0), one.objective
+
+
+def share_gained(before: float, after: float) -> float:
+    """By which share of itself an objective has become smaller; 0 where all weights are 0, and nothing can be gained."""
+    return 1.0 - after / before if before else 0.0

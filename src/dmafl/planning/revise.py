@@ -56,13 +56,15 @@ class State:
 
 
 def state_of(schedule: Schedule, world: World, now_s: float) -> State:
-    """The state of a world in which `schedule` was carried out until `now_s`: what was begun by then stays."""
+    """The state of a world in which `schedule` was carried out until `now_s`: what was begun by then stays.
+
+    So do jobs that complete a slot before one of these, for slots have no gaps.
+    """
     begun = schedule.start_s <= now_s
     kept = np.zeros(len(schedule), dtype=bool)
     for j in range(world.task_count):
         own = schedule.rows_of_task(j)
-        started = begun[own]
-        count = len(own) if started.all() else int(np.argmin(started))
+        count = int(np.flatnonzero(begun[own]).max(initial=-1)) + 1
         kept[own[:count]] = True
     return State(now_s, schedule.take(kept))
 
