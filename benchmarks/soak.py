@@ -4,8 +4,8 @@
 
 `fedasync`: 100,000 aggregations over 1,000 devices whose data grow, of a linear model. `online`: `dma-fl-online`, 1,000
 devices, three tasks of 1,000 slots, 30 seeds one after another. Both with one worker, and verified in the end. Memory
-and aggregations are noted ten times a second into soak.csv; the picture shows both. The exit code is 1 if memory grew, the
-rate fell, or a check failed. `--quick` only shows that everything works.
+and aggregations are noted ten times a second into soak.csv; the picture shows both. The exit code is 1 if memory grew,
+the rate fell, or a check failed. `--quick` only shows that everything works.
 """
 
 from __future__ import annotations

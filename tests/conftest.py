@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hypothesis import settings
 
-# A job in the background of a shell ignores Ctrl-C, one under `nohup` SIGHUP: so would every process that a test starts.
+# A job in the background of a shell ignores Ctrl-C, one under `nohup` SIGHUP: so would processes that a test starts.
 with contextlib.suppress(ValueError):  # not the main thread
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)

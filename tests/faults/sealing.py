@@ -1,4 +1,4 @@
-"""Files that were changed by somebody who computes their checksums anew; formats without checksums are left as they are.
+"""Files that were changed by somebody who computes their checksums anew, where their format has any.
 
 Nothing of the package is used, so that tests mean the same on commits before there were checksums.
 """
@@ -56,7 +56,9 @@ def changed_state(path: Path, change: Change) -> None:
     """Change what a checkpoint says, and nothing else: its checksum stays, where it has one, as after damage."""
     whole = json.loads(path.read_text())
     content = whole.get("content", whole)
+    before = json.dumps(content)
     change(content)
+    assert json.dumps(content) != before, "it said so already"
     if content is whole:
         path.write_text(json.dumps(whole))
     else:

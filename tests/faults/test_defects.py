@@ -1,7 +1,7 @@
 """Every defect that an attack has found, by what a user saw of it. Each test failed before the defect was mended.
 
-Commands are carried out as a user does, in processes of their own (`warm_shell`), and only names of the package are used
-that were there before. `docs/reliability.md` has the table of defects and of what there was before.
+Commands are carried out as a user does, in processes of their own (`warm_shell`), and of the package only names are
+used that were there before. `docs/reliability.md` has the table of defects and of what there was before.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ class Bench:
 
     def plan(self, scenario: Path, output: Path, *more: object, **settings: Any) -> Ended:
         quality = () if "--quality" in more else ("--quality", "printed")
-        return self("plan", scenario, *self.data(), *quality, *little("plan"), "-o", output, *more, **settings)
+        return self(
+            "plan", scenario, *self.data(), *quality, *little("plan"), "-o", output, *more, **settings
+        )
 
 
 def little(command: str) -> tuple[str, str]:
@@ -184,7 +186,9 @@ def copied(run: Path, to: Path) -> Path:
 
 
 def outputs(run: Path) -> dict[str, bytes]:
-    return {name: (run / name).read_bytes() for name in ("metrics.parquet", "periods.parquet", "running.json")}
+    return {
+        name: (run / name).read_bytes() for name in ("metrics.parquet", "periods.parquet", "running.json")
+    }
 
 
 # -- High 1: a stop while a result is awaited, then --resume ------------------------------------------------
@@ -313,7 +317,7 @@ def test_verify_reads_every_output(
 
 STATES: dict[str, Callable[[Any], Any]] = {
     "another time": lambda state: state["unit"]["clock"].update(now=99),
-    "no jobs in flight": lambda state: state["unit"]["server"].update(in_flight=[0, 0]),
+    "another count of jobs": lambda state: state["unit"]["server"].update(jobs=99),
     "no clock": lambda state: state["unit"].update(clock=[]),
     "no server": lambda state: state["unit"].update(server={}),
     "no records": lambda state: state["unit"].pop("records"),
@@ -355,7 +359,7 @@ PARTS: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("case", [*PARTS, "gone"])
 def test_a_damaged_part_is_refused(bench: Bench, halted: Path, tmp_path: Path, case: str) -> None:
-    """Medium 4: parts cut short gave tracebacks; without one, or with another table, the run ended as if all was well."""
+    """Medium 4: parts cut short gave tracebacks; without one, or with another table, the run went on to its end."""
     path = copied(halted, tmp_path / "run")
     file = path / "parts" / UNIT / "periods-000003.parquet"
     if case == "gone":
@@ -403,7 +407,9 @@ def test_tables_with_text_that_is_none_give_no_traceback(
 BROKEN_MANIFESTS: dict[str, Callable[[Any], Any]] = {
     "tasks of a unit = -1": lambda manifest: manifest["units"][UNIT].update(tasks=-1),
     "a task of a unit = -1": lambda manifest: manifest["units"][UNIT]["tasks"].update(one=-1),
-    "aggregations in words": lambda manifest: manifest["units"][UNIT]["tasks"]["one"].update(aggregations="x"),
+    "aggregations in words": lambda manifest: manifest["units"][UNIT]["tasks"]["one"].update(
+        aggregations="x"
+    ),
     "measured = 5": lambda manifest: manifest.update(measured=5),
     "measured of seed x": lambda manifest: manifest.update(measured={"x": "a" * 64}),
     "measured without a checksum": lambda manifest: manifest.update(measured={"0": 1}),
@@ -453,7 +459,9 @@ def test_a_device_table_with_a_header_only_is_called_that(bench: Bench) -> None:
     """Medium 5: it was refused with the advice to set fleet.devices = 0, which is refused in turn."""
     (bench.root / "files" / "devices.csv").write_text("id,battery_J\n")
     text = SCENARIO.replace("devices = 3", 'devices = 3\ntable = "devices.csv"')
-    refused(bench("check", bench.scenario("header", text), "--no-data"), "devices.csv` must have at least one row")
+    refused(
+        bench("check", bench.scenario("header", text), "--no-data"), "devices.csv` must have at least one row"
+    )
 
 
 PLANS: dict[str, tuple[Callable[[Any], Any], str]] = {
@@ -619,7 +627,7 @@ EXTREMES: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("name", EXTREMES)
 def test_an_extreme_is_refused_or_gives_sense(bench: Bench, tmp_path: Path, name: str) -> None:
-    """Medium 7: plans with transfers of 0 s that verify, plans without end, tracebacks, honest runs that fail `verify`."""
+    """Medium 7: plans with transfers of 0 s, planning without end, tracebacks, honest runs that fail `verify`."""
     text, command = EXTREMES[name]
     (bench.root / "files" / "far.csv").write_text("id,distance_m\na,1e300\nb,10\nc,20\n")
     scenario, output = bench.scenario("extreme", text), tmp_path / "out.json"

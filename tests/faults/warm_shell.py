@@ -20,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -153,11 +154,15 @@ def full_disk(largest_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest_bytes, largest_bytes))
 
 
+def _faster(clock: Callable[[], float], begun_s: float) -> float:
+    return begun_s + FAST_CLOCK * (clock() - begun_s)
+
+
 def fast_clock() -> None:
     """All clocks run faster, as they do for a program on a busy machine."""
     for name in ("monotonic", "perf_counter", "time", "process_time", "thread_time"):
         inner = getattr(time, name)
-        setattr(time, name, lambda inner=inner, zero=inner(): zero + FAST_CLOCK * (inner() - zero))
+        setattr(time, name, partial(_faster, inner, inner()))
 
 
 def output_in(encoding: str) -> None:
@@ -223,7 +228,9 @@ def _answer(order: dict[str, Any], commands: list[Command]) -> Any:
         return len(commands) - 1
     command = commands[order["number"]]
     if order["do"] == "until":
-        return command.run_until(lambda: len(list(Path(order["folder"]).glob(order["pattern"]))) >= order["count"])
+        return command.run_until(
+            lambda: len(list(Path(order["folder"]).glob(order["pattern"]))) >= order["count"]
+        )
     if order["do"] == "send":
         return command.send(signal.Signals[order["signal"]])
     return vars(command.end(order["limit_s"]))
@@ -299,9 +306,7 @@ class Started:
 
     def until(self, folder: Path, pattern: str, count: int = 1) -> None:
         """Wait until there are so many files."""
-        there = self._ask(
-            do="until", number=self._number, folder=str(folder), pattern=pattern, count=count
-        )
+        there = self._ask(do="until", number=self._number, folder=str(folder), pattern=pattern, count=count)
         assert there, f"{self.name} ended, or took too long, before there were {count} {pattern}"
 
     def send(self, name: str) -> bool:

@@ -67,7 +67,9 @@ def test_a_revised_plan_keeps_what_has_happened_and_is_no_worse() -> None:
     now_s = float(np.median(plan.timeline.end_s))
     state = state_of(plan.schedule, world, now_s)
     assert 0 < len(state.jobs) < len(plan.schedule)
-    assert (plan.schedule.start_s <= now_s).sum() == (state.jobs.start_s <= now_s).sum(), "what was begun stays"
+    assert (plan.schedule.start_s <= now_s).sum() == (state.jobs.start_s <= now_s).sum(), (
+        "what was begun stays"
+    )
     revised = replan(plan, state, knowledge, effort=4)
     assert revised.executable
     assert plan.objective is not None and revised.objective is not None

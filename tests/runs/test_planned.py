@@ -1,8 +1,10 @@
 """Schemes that plan: a plan for every seed, kept in the folder, carried out as it says."""
 
 import contextlib
+import gc
 import random
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,7 +19,9 @@ from dmafl.runs.folder import RunFolder
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
 from dmafl.schemes.registry import PLANNING
+from dmafl.simulation.clock import VirtualClock
 from dmafl.simulation.stopping import Interrupted
+from dmafl.simulation.unit import Unit
 
 SLOTS = 8
 OFFLINE = PLANNING[:3]
@@ -165,3 +169,27 @@ def test_a_stop_does_not_wait_for_a_plan(
         scenario, schemes=["dma-fl"], output=tmp_path / "run", measured=measured, effort=0.5, resume=True
     )
     assert all(check.ok for check in dmafl.verify_run(run.path))
+
+
+def test_a_unit_goes_when_it_has_ended(
+    scenario: Scenario, measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds the devices of a world: hundreds of megabytes that nobody would collect for a long while."""
+    clocks: list[weakref.ref[VirtualClock]] = []
+
+    class Watcher(execute.Silent):
+        def step(self, unit: Unit) -> None:
+            if not clocks or clocks[-1]() is not unit.clock:
+                assert all(clock() is None for clock in clocks)
+                clocks.append(weakref.ref(unit.clock))
+
+    gc.collect()
+    gc.disable()
+    try:
+        schemes = ["fedasync", "dma-fl-online", "fedbuff"]
+        settings = {"measured": measured, "effort": 0.1, "output": tmp_path / "run", "watcher": Watcher()}
+        dmafl.run(scenario, schemes=schemes, **settings)
+    finally:
+        gc.enable()
+    assert len(clocks) == len(schemes)
+    assert all(clock() is None for clock in clocks)

@@ -42,5 +42,5 @@ def order(one: Found) -> tuple[float, float]:
 
 
 def share_gained(before: float, after: float) -> float:
-    """By which share of itself an objective has become smaller; 0 where all weights are 0, and nothing can be gained."""
+    """Share by which an objective has become smaller; 0 where it was 0 before, as with weights that are all 0."""
     return 1.0 - after / before if before else 0.0

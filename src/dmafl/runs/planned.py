@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from weakref import proxy
 
 from dmafl.errors import ShownAsIs, bad_input
 from dmafl.measuring.dissimilarity import label_mix
@@ -68,10 +69,14 @@ class Planned:
         plan = self.plan(scheme, world)
         if scheme != "dma-fl-online":
             return scheduled(world, plan.schedule)
-        online: list[Online] = []
-        revise = self._revise(plan, self._knowledge(world), online)
-        for j, slots in enumerate(world.slots):
-            online.append(Online(world, j, plan.schedule, max(1, int(slots) // REVISIONS), revise))
+        # They know one another without keeping one another alive: a world of many devices goes with its unit.
+        known: list[Online] = []
+        revise = self._revise(plan, self._knowledge(world), known)
+        online = [
+            Online(world, j, plan.schedule, max(1, int(slots) // REVISIONS), revise)
+            for j, slots in enumerate(world.slots)
+        ]
+        known += map(proxy, online)
         return [*online]
 
     def _knowledge(self, world: World) -> dict[str, Knowledge]:

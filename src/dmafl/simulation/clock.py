@@ -60,8 +60,7 @@ class VirtualClock:
         self.world = world
         self._own_samples = samples
         self.ledger = Ledger(world.device_count, world.task_count)
-        self.on_unfinished: Callable[[Period, str], None] = lambda period, outcome: None
-        self.on_tick: Callable[[], None] = lambda: None
+        self.listen()
         self._trainer = trainer
         self._radio = Radio(world)
         self._now = 0.0
@@ -454,6 +453,14 @@ class VirtualClock:
                 self._now, self._computed_s[j][i], self._window_s[j][i], drift.idle_rate, drift.active_rate
             )
         return float(min(max(share, 0.0), 1.0))
+
+    def listen(
+        self,
+        on_unfinished: Callable[[Period, str], None] = lambda period, outcome: None,
+        on_tick: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Call these for a period that ends without an aggregation, and at the times of `tick_at`."""
+        self.on_unfinished, self.on_tick = on_unfinished, on_tick
 
     def tick_at(self, times_s: Iterable[float]) -> None:
         """Call `on_tick` at these times, after everything else that happens then."""

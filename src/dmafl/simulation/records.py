@@ -117,8 +117,7 @@ class Records:
         self.diverged = [0] * len(settings)  # local models that were not finite
         self.losses: list[dict[str, Any]] = []
         self.models: dict[int, tuple[int, Vector]] = {}
-        clock.on_unfinished = self.unfinished
-        clock.on_tick = self.tick
+        clock.listen(self.unfinished, self.tick)
 
     # -- what the server reports ----------------------------------------------------------------------
 

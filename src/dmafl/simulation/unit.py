@@ -68,6 +68,7 @@ class Unit:
         """See `Server.run`; tasks that were stopped are tested at the end."""
         yield from self.server.run()
         self.records.ended()
+        self.clock.listen()  # it and the records would keep one another alive, with the whole world
 
     @property
     def aggregations(self) -> int:
