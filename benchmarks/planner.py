@@ -1,7 +1,7 @@
 """How good, how fast and how large: the planner on made-up problems, against brute force and `sca`.
 
-    python benchmarks/planner.py [--only tiny sca sizes growth responses odd] [--quality calibrated sharp] [--seeds 5]
-                                 [--quick] [--json FILE]
+    python benchmarks/planner.py [--only tiny sca sizes growth cutoffs responses odd] [--quality calibrated sharp]
+                                 [--seeds 5] [--quick] [--json FILE]
 
 Sizes are (devices, tasks, slots a task); every line is made with `calibrated` + gram and with `sharp` + diagonal.
 Problems come from seeds 1000 and up, which nothing was tuned on. Times are CPU seconds if not said otherwise.
@@ -32,13 +32,16 @@ from dmafl.planning.lower_bound import lower_bound
 from dmafl.planning.problem import Problem
 from dmafl.planning.repair import whole_and_repaired
 from dmafl.planning.sca import sca
-from dmafl.planning.solve import finished, solve
-from dmafl.planning.synthetic import synthetic_problem
+from dmafl.planning.solve import finished, problem_in_time, solve
+from dmafl.planning.synthetic import synthetic_knowledge, synthetic_problem, synthetic_world
+from dmafl.planning.troubles import Infeasible
 from dmafl.plans.plan import Plan
 
 FIRST_SEED = 1000
 AUTO_EFFORT = 60.0
 """Effort that `auto` may use; it ends by itself long before."""
+LEAST_EFFORT = 1e-9
+"""With it `auto` makes its first plan and stops."""
 PRODUCT_JOBS = 12
 """Jobs up to which Algorithm 1 in the paper's variables takes seconds; beyond, it is run for the first seed alone."""
 Row = dict[str, Any]
@@ -177,13 +180,62 @@ def sizes(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
     return rows
 
 
+def cut_offs(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
+    """How far a time limit is overrun, by the wall clock, with set-up."""
+    cases = [
+        ("auto", (10, 3, 100), 1.0),
+        ("auto", (10, 3, 100), 5.0),
+        ("auto", (100, 3, 300), 2.0),
+        ("auto", (100, 3, 300), 10.0),
+        ("auto", (1000, 3, 1000), 5.0),
+        ("auto", (1000, 3, 1000), 20.0),
+        ("sca", (10, 3, 30), 3.0),
+        ("sca", (100, 3, 300), 3.0),
+        ("exhaustive", (3, 1, 6), 2.0),
+    ]
+    rows = []
+    for solver, size, limit_s in [("auto", (10, 2, 30), 0.5)] if quick else cases:
+        for kind in kinds:
+            row = apart(cut_off, size, kind, solver, limit_s)
+            over_s = max(0.0, row["wall_s"] - limit_s)
+            print(
+                f"cut-off {row['size']} {row['quality']:10} {solver:10}: limit {limit_s:g} s, "
+                f"took {row['wall_s']:.2f} s, over by {over_s:.2f} s of {row['allowed_s']:.1f} s: {row['status']}",
+                flush=True,
+            )
+            rows.append(row)
+    return rows
+
+
+def cut_off(size: tuple[int, int, int], kind: tuple[str, str], solver: str, limit_s: float) -> Row:
+    """A plan with more effort than the limit gives time for."""
+    world = synthetic_world(*size, FIRST_SEED)
+    known = synthetic_knowledge(world, FIRST_SEED)
+    begin = time.monotonic()
+    effort = Effort(1e6, time_limit_s=limit_s)
+    problem = problem_in_time(effort, world, known, quality=kind[0], dissimilarity=kind[1])
+    try:
+        status = solve(problem, solver=solver, effort=effort).status
+    except Infeasible as refusal:
+        status = str(refusal)
+    return {
+        "size": tuple(size),
+        "quality": kind[0],
+        "solver": solver,
+        "limit_s": limit_s,
+        "wall_s": time.monotonic() - begin,
+        "allowed_s": max(1.0, 0.1 * limit_s),
+        "status": status,
+    }
+
+
 def growth(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
     """Time and memory of the first plan when devices, tasks or slots are doubled, one at a time."""
     base = (10, 2, 10) if quick else (100, 3, 300)
     doubled = [tuple(n * (1 + (k == axis)) for k, n in enumerate(base)) for axis in range(3)]
     rows = []
     for kind in kinds:
-        own = [apart(planned, size, kind, 0.0) for size in [base, *doubled]]
+        own = [apart(planned, size, kind, LEAST_EFFORT) for size in [base, *doubled]]
         for row in own:
             print(
                 f"growth {row['size']} {row['quality']:10}: first plan in {row['cpu_s']:.2f} s "
@@ -196,7 +248,7 @@ def growth(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
 
 
 def planned(size: tuple[int, int, int], kind: tuple[str, str], effort: float) -> Row:
-    """A plan of a problem of this size: what it took. With no time, `auto` makes its first plan and stops."""
+    """A plan of a problem of this size: what it took."""
     before_MB = peak_MB()
     begin = time.process_time()
     problem = synthetic_problem(*size, FIRST_SEED, quality=kind[0], dissimilarity=kind[1])
@@ -237,6 +289,7 @@ PARTS: dict[str, Callable[[int, bool, Kinds], list[Row]]] = {
     "sca": against_sca,
     "sizes": sizes,
     "growth": growth,
+    "cutoffs": cut_offs,
     "responses": responses,
     "odd": odd_scenarios,
 }

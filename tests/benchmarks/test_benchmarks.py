@@ -62,6 +62,15 @@ def test_soak(tmp_path: Path) -> None:
     assert (tmp_path / "soak.png").stat().st_size > 0
 
 
+def test_against_an_older_commit() -> None:
+    """The commit itself, beside the files as they are."""
+    if not (BENCHMARKS.parent / ".git").exists():
+        pytest.skip("needs a git clone")
+    said = run("against.py", "HEAD", "--quick", "--turns", "1", "--only", "clock")
+    assert "new/old" in said
+    assert "clock, rayleigh channel" in said
+
+
 def test_gram_ranking(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
     printed = run("gram_ranking.py", "--quick", "--json", str(figures))
@@ -73,7 +82,14 @@ def test_gram_ranking(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("part", "said"),
-    [("tiny", "gap to brute force"), ("sizes", "executable"), ("responses", "held"), ("odd", "scenarios")],
+    [
+        ("tiny", "gap to brute force"),
+        ("sizes", "executable"),
+        ("growth", "first plan in"),
+        ("cutoffs", "cut off after 0.5 s"),
+        ("responses", "held"),
+        ("odd", "scenarios"),
+    ],
 )
 def test_planner(part: str, said: str, tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"

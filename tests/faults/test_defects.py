@@ -258,7 +258,6 @@ NONSENSE: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "energies of uploads that are no numbers": every("periods", uplink_J=NAN),
     "energies of downloads that are no numbers": every("periods", downlink_J=NAN),
     "waits that are no numbers": every("periods", wait_s=NAN),
-    "idle times that are no numbers": every("periods", idle_s=NAN),
     "tests with -1 samples": every("metrics", test_samples=-1),
     "tests of an unknown scheme": ("metrics", lambda rows: [*rows, rows[0] | {"scheme": "made-up"}]),
     "periods of an unknown scheme": ("periods", lambda rows: [*rows, rows[0] | {"scheme": "made-up"}]),
@@ -609,26 +608,28 @@ def fleet(line: str) -> str:
 
 
 def task(line: str) -> str:
-    return SCENARIO.replace("slots = 5", f"slots = 5\n{line}")
+    """The same for both tasks."""
+    return SCENARIO.replace("samples = 30", f"samples = 30\n{line}")
 
 
 EXTREMES: dict[str, tuple[str, str]] = {
     "uplink_bandwidth_Hz": (fleet("uplink_bandwidth_Hz = 1e-300"), "plan"),
+    "uplink_bandwidth_Hz, without end": (fleet("uplink_bandwidth_Hz = 1e-290"), "plan"),
     "downlink_bandwidth_Hz": (fleet("downlink_bandwidth_Hz = 1e-300"), "plan"),
     "flops_per_cycle": (fleet("flops_per_cycle = 1e-300"), "plan"),
     "uplink_gain": (SCENARIO + '[channel]\nkind = "fixed"\nuplink_gain = 1e-300\n', "plan"),
     "learning_rate": (task("learning_rate = 1e-300"), "plan"),
     "mixing": (task("mixing = 1e-300"), "plan --quality sharp"),
-    "cycles_per_sample": (task("cycles_per_sample = 1e-300"), "plan"),
+    "cycles_per_sample": (task("cycles_per_sample = 1e-300"), "plan --quality sharp"),
     "distance_m": (fleet('table = "far.csv"'), "run"),
     "bits_per_parameter": (task("bits_per_parameter = 1e-300"), "run"),
 }
 
 
-@pytest.mark.parametrize("name", EXTREMES)
-def test_an_extreme_is_refused_or_gives_sense(bench: Bench, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("case", EXTREMES)
+def test_an_extreme_is_refused_or_gives_sense(bench: Bench, tmp_path: Path, case: str) -> None:
     """Medium 7: plans with transfers of 0 s, planning without end, tracebacks, honest runs that fail `verify`."""
-    text, command = EXTREMES[name]
+    text, command = EXTREMES[case]
     (bench.root / "files" / "far.csv").write_text("id,distance_m\na,1e300\nb,10\nc,20\n")
     scenario, output = bench.scenario("extreme", text), tmp_path / "out.json"
     if command == "run":
@@ -636,7 +637,7 @@ def test_an_extreme_is_refused_or_gives_sense(bench: Bench, tmp_path: Path, name
     else:
         ended = bench.plan(scenario, output, *command.split()[1:], limit_s=SOON_S)
     if ended.code != 0:
-        refused(ended, name)
+        refused(ended, case.partition(",")[0])
         return
     assert not ended.traces
     if command != "run":
@@ -649,11 +650,11 @@ WEIGHTS = ("quality_weight_printed", "quality_weight_sharp", "device_energy_weig
 
 
 @pytest.mark.parametrize("quality", ["printed", "sharp"])
-@pytest.mark.parametrize("solver", ["auto", "exhaustive", "sca"])
+@pytest.mark.parametrize("solver", ["auto", "exhaustive"])
 def test_an_objective_of_weights_0_is_planned_with(
     bench: Bench, tmp_path: Path, solver: str, quality: str
 ) -> None:
-    """Medium 7: tracebacks of `auto` and `exhaustive`."""
+    """Medium 7: `plan` ended with a traceback."""
     short = SCENARIO.replace("slots = 5", "slots = 2").replace("slots = 3", "slots = 2")
     text = short + "[objective]\n" + "".join(f"{name} = 0.0\n" for name in WEIGHTS)
     output = tmp_path / "plan.json"
