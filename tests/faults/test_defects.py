@@ -158,15 +158,23 @@ def plan(bench: Bench) -> Path:
     return bench.root / "plan.json"
 
 
+def shown(ended: Ended) -> str:
+    """A traceback, its last line first."""
+    trace = ended.traces[0].strip()
+    return f"a traceback: {trace.splitlines()[-1]}\n{trace}"
+
+
 def done(ended: Ended) -> None:
     """It ended well."""
-    assert (ended.code, ended.traces, ended.hung) == (0, [], ""), ended.text[-1500:]
+    assert not ended.hung, ended.hung
+    assert not ended.traces, shown(ended)
+    assert ended.code == 0, ended.text[-1500:]
 
 
 def refused(ended: Ended, name: str) -> None:
     """Exit code 2 and one message that has the name; soon, and with little memory."""
     assert not ended.hung, ended.hung
-    assert not ended.traces, ended.traces[0][-600:]
+    assert not ended.traces, shown(ended)
     assert ended.peak_MB < MOST_MB, f"{ended.peak_MB:.0f} MB of memory; it said {ended.text[-300:]}"
     assert ended.code == 2, f"exit code {ended.code}: {ended.text[-400:]}"
     assert len(ended.messages) == 1, ended.text[-1500:]
@@ -176,7 +184,7 @@ def refused(ended: Ended, name: str) -> None:
 def doubted(ended: Ended) -> None:
     """`verify` fails a check or refuses the files; it neither believes them nor breaks down."""
     assert not ended.hung, ended.hung
-    assert not ended.traces, ended.traces[0][-600:]
+    assert not ended.traces, shown(ended)
     assert ended.peak_MB < MOST_MB, f"{ended.peak_MB:.0f} MB of memory; it said {ended.text[-300:]}"
     assert ended.code in (1, 2), f"exit code {ended.code}: {ended.text.splitlines()[-1:]}"
 
@@ -210,6 +218,13 @@ def test_runs_stopped_while_results_are_awaited_go_on_to_the_same_files(bench: B
         if outputs(folder) != expected:
             differing.append(stop)
     assert not differing, f"other results after stops at looks {differing} of {count}"
+
+
+def test_a_run_that_ends_before_its_last_slot_is_not_finished(bench: Bench, tmp_path: Path) -> None:
+    """High 1: a run with 33 of 40 aggregations said that it was finished, with exit code 0."""
+    ended = bench.run(tmp_path / "run", prepare=[["tired_policies"]])
+    refused(ended, "aggregations")
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["status"] == "failed"
 
 
 # -- High 2: workers outlive a killed command ----------------------------------------------------------------

@@ -98,6 +98,21 @@ def slow_results(stop: int, looks_file: str) -> None:
     execute.stop_asked = stop_asked  # type: ignore[assignment]
 
 
+def tired_policies() -> None:
+    """`fedasync` orders nothing after its first jobs, as after a state that has lost them."""
+    from dmafl.schemes.registry import BASELINES
+
+    make = BASELINES["fedasync"]
+
+    def made(world: Any) -> Any:
+        policies = make(world)
+        for policy in policies:
+            policy.free = lambda device, now, aggregated: []
+        return policies
+
+    BASELINES["fedasync"] = made
+
+
 def die_at_save(number: int) -> None:
     """As a power cut after the `number`-th state was saved."""
     from dmafl.runs.folder import RunFolder
@@ -175,6 +190,7 @@ PREPARATIONS: dict[str, Callable[..., None]] = {
     one.__name__: one
     for one in (
         slow_results,
+        tired_policies,
         die_at_save,
         stop_before_the_cleaning,
         stop_inside,

@@ -136,6 +136,27 @@ def test_many_at_once_never_meet(tmp_path: Path) -> None:
     assert not (tmp_path / "run" / LOCK).exists()
 
 
+def test_a_folder_that_goes_while_it_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`mkdir` found it, and then asked whether it is a folder: it was gone by then."""
+    make, removals = os.mkdir, [3]
+
+    def removed_just_now(path: Path, *mode: int) -> None:
+        if removals[0]:
+            removals[0] -= 1
+            raise FileExistsError(17, "File exists", str(path))
+        make(path, *mode)
+
+    monkeypatch.setattr(os, "mkdir", removed_just_now)
+    with locked(tmp_path / "run"):
+        assert removals == [0]
+
+
+def test_a_link_to_nowhere_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "run").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FileExistsError, match="run"), locked(tmp_path / "run"):
+        pass
+
+
 WRITER = """
 import os, sys, time
 from pathlib import Path

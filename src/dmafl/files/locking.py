@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import socket
+import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -33,9 +34,7 @@ def locked(folder: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
 
     Where a file system has no locks, nothing is held.
     """
-    if folder.exists() and not folder.is_dir():
-        raise bad_input(str(folder), "must be a folder", ShownAsIs("a file"), "Name another one.")
-    is_new = not folder.exists()
+    is_new = not _is_there(folder)
     handle = _acquired(folder / LOCK, time.monotonic() + patience_s)
     try:
         yield
@@ -44,6 +43,17 @@ def locked(folder: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
         if is_new:  # nothing was written: a command that is refused leaves no folder behind
             with suppress(OSError):
                 folder.rmdir()
+
+
+def _is_there(folder: Path) -> bool:
+    """Whether there is a folder; refuses a file. Looks once: another command may make or remove it at any time."""
+    try:
+        mode = folder.stat().st_mode
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISDIR(mode):
+        raise bad_input(str(folder), "must be a folder", ShownAsIs("a file"), "Name another one.")
+    return True
 
 
 def try_lock(handle: int) -> bool:
@@ -81,7 +91,12 @@ def _acquired(path: Path, until: float) -> int:
 
 def _opened(path: Path) -> int:
     while True:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            if not _is_there(path.parent) and path.parent.is_symlink():
+                raise  # a link to nowhere
+            continue  # it was there, and was removed while `mkdir` looked what it is
         try:
             return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         except FileNotFoundError:
