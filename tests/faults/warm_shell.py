@@ -294,7 +294,7 @@ class Shell:
     def close(self) -> None:
         """End the process."""
         self._process.kill()
-        self._process.communicate()
+        self._process.communicate(timeout=self._patience_s)
 
     def _ask(self, **order: Any) -> Any:
         assert self._process.stdin is not None
