@@ -32,6 +32,9 @@ IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 PAGE = Path("docs/reliability.md")
 CORRUPTIONS = 200
 """Of each kind of file."""
+PLAIN_EVERY_S = 30.0
+"""How often progress is told where there is no terminal."""
+_last_said = 0.0
 Case = Callable[[Bench, int], Seen]
 
 
@@ -120,6 +123,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             kind.prepare(bench, numbers)
             if kind.known is not None:
                 numbers = [number for number in numbers if number < kind.known()]
+            if not numbers:
+                table.add(Seen(f"{name}: nothing", name, count=0, wrong=["there is no such case"]), name)
             for seen in _done(kind, bench, numbers, asked.jobs):
                 table.add(seen, name)
     except KeyboardInterrupt:
@@ -229,9 +234,11 @@ def _end(pid: int) -> None:
 
 
 def _say(text: str, again: bool = False) -> None:
-    """A line for a person; `again` writes over the one before on a terminal."""
+    """A line for a person; `again` writes over the one before on a terminal, and is left out elsewhere mostly."""
+    global _last_said
     if again and sys.stderr.isatty():
         sys.stderr.write(f"\r{text}\033[K")
-    elif not again:
+    elif not again or time.monotonic() - _last_said > PLAIN_EVERY_S:
         sys.stderr.write(f"{text}\n")
+        _last_said = time.monotonic()
     sys.stderr.flush()

@@ -126,6 +126,7 @@ class Command:
 
     def __post_init__(self) -> None:
         self.log.parent.mkdir(parents=True, exist_ok=True)
+        self.log.write_bytes(b"")  # a command that is killed at once has written none
         self.begun = time.monotonic()
         before = signal.pthread_sigmask(
             signal.SIG_BLOCK, STOPPING

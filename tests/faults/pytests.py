@@ -69,7 +69,10 @@ class Tests:
         """Exit code, None if it was ended, and what was printed."""
         paths = os.pathsep.join((str(CLONE / "src"), os.environ.get("PYTHONPATH", "")))
         process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", "-n0", "-q", "-p", "no:cacheprovider", *arguments],
+            [
+                *(sys.executable, "-m", "pytest", "-o", "addopts=", "-q", "-p", "no:cacheprovider"),
+                *("-p", "no:xdist", *arguments),
+            ],
             cwd=CLONE,
             env={**os.environ, "PYTHONPATH": paths, **self.environment},
             stdout=subprocess.PIPE,

@@ -75,12 +75,15 @@ def progress(folder: Path) -> dict[str, int]:
 
 
 def lost(before: dict[str, int], after: dict[str, int]) -> list[str]:
-    """What was saved before and is not any more."""
+    """What was saved before and is not any more; a state may go when the outcome that it led to is there."""
     finished = {name.rpartition("#")[2] for name, done in after.items() if "#" in name and done}
+    kept = {Path(name).stem for name in after}
     return [
         f"{name} was saved up to {done}, now {after.get(name, 'gone')}"
         for name, done in before.items()
-        if after.get(name, -1) < done and Path(name).parent.name not in finished
+        if after.get(name, -1) < done
+        and Path(name).parent.name not in finished
+        and not kept & set(Path(name).parts)  # the study's folder of a unit, named like its outcome
     ]
 
 

@@ -6,11 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +25,7 @@ from patience import PATIENCE_S
 HOLDER = """
 import sys, time
 from pathlib import Path
+from typing import Any
 from dmafl.files import locked
 sys.argv = ["/somewhere/dmafl", "run", "a.toml"]
 with locked(Path({folder!r})):
@@ -160,6 +163,7 @@ def test_a_link_to_nowhere_is_refused(tmp_path: Path) -> None:
 WRITER = """
 import os, sys, time
 from pathlib import Path
+from typing import Any
 from dmafl.files.writing import replacing
 with replacing(Path({path!r})) as part:
     part.write_text("half")
@@ -171,23 +175,40 @@ with replacing(Path({path!r})) as part:
 def test_what_a_dead_writer_left_goes_and_what_a_live_one_writes_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    foreign, young = tmp_path / ".someone.part", tmp_path / ".other.json.abcdefgh.part"
+    foreign, empty = tmp_path / ".someone.part", tmp_path / ".other.json.abcdefgh.part"
     with told(WRITER.format(path=str(tmp_path / "plan.json"))) as (_, line):
         part = tmp_path / line
         foreign.write_text("not ours")
-        young.touch()
+        empty.touch()
         monkeypatch.setattr(parts, "_cleaned", set())
         write_text(tmp_path / "other.json", "x")
         assert part.exists()
     assert part.read_text() == "half"
     monkeypatch.setattr(parts, "_cleaned", set())
     write_text(tmp_path / "plan.json", "x")
-    assert {one.name for one in tmp_path.iterdir()} == {
-        "plan.json",
-        "other.json",
-        foreign.name,
-        young.name,
-    }, "a part that is young and empty may have a writer that has not locked it yet"
+    assert {one.name for one in tmp_path.iterdir()} == {"plan.json", "other.json", foreign.name}
+
+
+def test_a_writer_whose_new_part_is_taken_for_a_leftover_makes_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another command cleans up between the making of the part and its lock."""
+    make, taken = tempfile.mkstemp, []
+
+    def made_and_cleaned(**settings: Any) -> tuple[int, str]:
+        handle, name = make(**settings)
+        if len(taken) < 2:
+            taken.append(name)
+            monkeypatch.setattr(parts, "_cleaned", set())
+            parts.clean_once(tmp_path)
+            assert not Path(name).exists()
+        return handle, name
+
+    monkeypatch.setattr(tempfile, "mkstemp", made_and_cleaned)
+    write_text(tmp_path / "plan.json", "x")
+    assert len(taken) == 2
+    assert [one.name for one in tmp_path.iterdir()] == ["plan.json"]
+    assert (tmp_path / "plan.json").read_text() == "x"
 
 
 def test_a_file_that_cannot_be_made_has_its_own_name(tmp_path: Path) -> None:

@@ -108,3 +108,30 @@ def test_leftovers_of_points_that_are_done_go(
         ".manifest.json.abcdefgh.part",
         LOCK,
     }
+
+
+@pytest.mark.parametrize("name", ["metrics.parquet", "periods.parquet"])
+@pytest.mark.parametrize("damage", ["gone", "a link to itself"])
+def test_a_point_whose_table_is_gone_is_done_again(
+    files: Files,  # noqa: F811
+    tmp_path: Path,  # noqa: F811
+    name: str,
+    damage: str,
+) -> None:
+    """A run that is done and lacks a table was read as one without rows: a traceback, or sums of nothing."""
+
+    def swept() -> sweeping.Sweep:
+        return dmafl.sweep(
+            dmafl.load(files.scenario),
+            {"tasks.one.slots": [3]},
+            scheme="fedasync",
+            output=tmp_path / "sweep",
+            data_dir=files.data,
+        )
+
+    whole = swept().table.to_pylist()
+    table = tmp_path / "sweep" / "points" / whole[0]["point"] / name
+    table.unlink()
+    if damage != "gone":
+        table.symlink_to(table.name)
+    assert swept().table.to_pylist() == whole

@@ -12,21 +12,8 @@ from pathlib import Path
 
 PART = re.compile(r"\..+\.[a-z0-9_]{8}\.part")
 """Names that `replacing` gives to files until they are whole."""
-YOUNG_S = 5.0
-"""A part without content that is younger may not be locked yet, for its writer has just made it [s]."""
 _cleaned: set[str] = set()
 """Folders that this process has looked through: once is enough, later leftovers are the next command's."""
-
-
-@contextmanager
-def held(handle: int) -> Iterator[None]:
-    """Show that the open file has a live writer while the block runs, then close it."""
-    try:
-        _hold(handle)
-        yield
-    finally:
-        if not _CLOSED_AT_ONCE:
-            os.close(handle)
 
 
 def clean_once(folder: Path) -> None:
@@ -38,45 +25,44 @@ def clean_once(folder: Path) -> None:
     with suppress(OSError), os.scandir(name) as entries:
         parts = [Path(entry.path) for entry in entries if PART.fullmatch(entry.name)]
         for part in parts:
-            if _is_dead(part):
-                part.unlink(missing_ok=True)
-
-
-def _is_dead(part: Path) -> bool:
-    """Whether nobody writes the file any more; in doubt somebody does."""
-    try:
-        handle = os.open(part, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    except OSError:
-        return False
-    try:
-        if not _is_free(handle):
-            return False
-        known = os.fstat(handle)
-        return known.st_size > 0 or time.time() - known.st_mtime > YOUNG_S
-    finally:
-        os.close(handle)
+            with suppress(OSError):  # it has a writer, or is gone
+                _remove_if_dead(part)
 
 
 if sys.platform == "win32":
-    _CLOSED_AT_ONCE = True  # a file that is open cannot take another's place there
+    OLD_S = 3600.0
+    """A part that nobody has written to for so long has no writer [s]."""
 
-    def _hold(handle: int) -> None:
+    @contextmanager
+    def held(handle: int) -> Iterator[bool]:
+        """Close the file: one that is open cannot take another's place there."""
         os.close(handle)
+        yield True
 
-    def _is_free(handle: int) -> bool:
-        return time.time() - os.fstat(handle).st_mtime > 3600.0
+    def _remove_if_dead(part: Path) -> None:
+        if time.time() - part.stat().st_mtime > OLD_S:
+            part.unlink(missing_ok=True)
 else:
     import fcntl
 
-    _CLOSED_AT_ONCE = False
+    @contextmanager
+    def held(handle: int) -> Iterator[bool]:
+        """Show that the open file has a live writer while the block runs, then close it; whether it is still there.
 
-    def _hold(handle: int) -> None:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        Who removes a leftover holds it meanwhile: either the writer comes first, or it sees that its file is gone.
+        """
+        try:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            yield os.fstat(handle).st_nlink > 0
+        finally:
+            os.close(handle)
 
-    def _is_free(handle: int) -> bool:
+    def _remove_if_dead(part: Path) -> None:
+        """Remove the file if nobody writes it any more; in doubt somebody does."""
+        handle = os.open(part, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
+            part.unlink()
+        finally:
+            os.close(handle)

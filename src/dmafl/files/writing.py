@@ -19,23 +19,32 @@ def replacing(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place only if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     clean_once(path.parent)
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    except OSError as error:  # of the file that is wanted, not of one that nobody knows
-        raise OSError(error.errno, error.strerror, str(path)) from None
-    part = Path(name)
-    try:
-        with held(handle):
+    with _new_part(path) as part:
+        try:
             yield part
             with part.open("rb") as written:
                 os.fsync(written.fileno())
             part.chmod(0o666 & ~_umask())
             part.replace(path)
-    except BaseException as error:
-        part.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename in (None, str(part)):
-            raise OSError(error.errno, error.strerror or str(error), str(path)) from error
-        raise
+        except BaseException as error:
+            part.unlink(missing_ok=True)
+            if isinstance(error, OSError) and error.filename in (None, str(part)):
+                raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+            raise
+
+
+@contextmanager
+def _new_part(path: Path) -> Iterator[Path]:
+    """An empty file beside `path`, held as long as it is written."""
+    while True:
+        try:
+            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        except OSError as error:  # of the file that is wanted, not of one that nobody knows
+            raise OSError(error.errno, error.strerror, str(path)) from None
+        with held(handle) as is_there:
+            if is_there:
+                yield Path(name)
+                return
 
 
 def write_bytes(path: Path, content: bytes) -> None:

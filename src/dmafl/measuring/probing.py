@@ -10,8 +10,6 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
-from typing import Any
 
 from dmafl.errors import ShownAsIs, bad_input
 from dmafl.learning.arrays import Vector
@@ -64,8 +62,7 @@ def _in_processes(
     workers: int,
     asked: Callable[[], bool],
 ) -> Generator[tuple[ProbeOrder, Outcome], None, None]:
-    stop = get_context("spawn").Event()
-    with process_pool(workers, _prepare, scenario, material, dict(starts), stop) as pool:
+    with process_pool(workers, _prepare, scenario, material, dict(starts)) as pool:
         try:
             pending = {pool.submit(_probe_here, order): order for order in orders}
             while pending:
@@ -83,8 +80,6 @@ def _in_processes(
                 ShownAsIs("a worker process that was killed, perhaps for its memory"),
                 "Measure again: finished probes are kept. Use fewer workers if memory is short.",
             ) from None
-        finally:
-            stop.set()
 
 
 def _probe(
@@ -107,17 +102,17 @@ def _probe(
     return Outcome(reached.loss, reached.accuracy, time.process_time() - begun)
 
 
-_here: tuple[Laboratories, int, Mapping[int, Vector], Any] | None = None
+_here: tuple[Laboratories, int, Mapping[int, Vector]] | None = None
 """What a worker process works with; set once, when it starts."""
 
 
-def _prepare(scenario: Scenario, material: Material, starts: Mapping[int, Vector], stop: Any) -> None:
+def _prepare(scenario: Scenario, material: Material, starts: Mapping[int, Vector]) -> None:
     global _here
     ignore_signals()
-    _here = Laboratories(scenario, material), scenario.seed, starts, stop
+    _here = Laboratories(scenario, material), scenario.seed, starts
 
 
 def _probe_here(order: ProbeOrder) -> Outcome:
     assert _here is not None
-    laboratories, seed, starts, stop = _here
-    return _probe(laboratories.of(seed), order, starts, stop.is_set)
+    laboratories, seed, starts = _here
+    return _probe(laboratories.of(seed), order, starts, lambda: False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -19,8 +19,8 @@ from dmafl.learning.divergence import LocalModelDiverged
 from dmafl.learning.threads import ENVIRONMENT
 from dmafl.scenario.model import Scenario
 from dmafl.simulation.laboratory import Laboratory, Material, Tested, TestingOrder, TrainingOrder
+from dmafl.simulation.pool import WorkerPool
 from dmafl.simulation.stopping import STOPPING
-from dmafl.simulation.untold import UntoldContext
 
 Answer = TypeVar("Answer")
 LOOK_EVERY_S = 0.2
@@ -105,7 +105,7 @@ class InProcess:
 class Pool:
     """Worker processes, each with laboratories of its own."""
 
-    def __init__(self, executor: ProcessPoolExecutor) -> None:
+    def __init__(self, executor: Executor) -> None:
         self._executor = executor
 
     def train(self, seed: int, order: TrainingOrder, received: Vector) -> Pending[Vector]:
@@ -130,17 +130,16 @@ def open_workers(
 
 
 @contextmanager
-def process_pool(count: int, prepare: Callable[..., None], *given: Any) -> Iterator[ProcessPoolExecutor]:
+def process_pool(count: int, prepare: Callable[..., None], *given: Any) -> Iterator[Executor]:
     """Fresh processes with one thread each, which call `prepare(*given)` first; orders not begun at the end are
     dropped."""
     before = {name: os.environ.get(name) for name in ENVIRONMENT}
     os.environ.update(ENVIRONMENT)
-    context = UntoldContext()
-    executor = ProcessPoolExecutor(count, context, initializer=prepare, initargs=given)
+    executor = WorkerPool(count, prepare, *given)
     try:
         yield executor
     except BaseException:
-        context.kill()  # what they compute is not wanted any more
+        executor.kill()  # what they compute is not wanted any more
         raise
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
