@@ -19,7 +19,7 @@ help:
 	@echo "make lint   ruff and mypy"
 	@echo "make docs   build the documentation into site/"
 	@echo "make bench  run the benchmarks"
-	@echo "make faults kill, stop, stall, race and damage commands hundreds of times (about 45 minutes)"
+	@echo "make faults kill, stop, stall, race and damage commands thousands of times (about 20 minutes)"
 	@echo "make soak   two long runs in one process each: memory and rate (a quarter of an hour)"
 
 # Embedded data only, so that the demo is the same everywhere.
