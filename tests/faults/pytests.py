@@ -6,7 +6,6 @@ Each test is a case; how many of its own it draws is told in the environment.
 from __future__ import annotations
 
 import os
-import re
 import resource
 import signal
 import subprocess
@@ -51,7 +50,9 @@ class Tests:
     def case(self, bench: Bench, number: int) -> Seen:
         """Run one test."""
         test = self.found[number]
-        short = re.sub(r"^.*(::(test_)?|\[)", "", test).rstrip("]").replace("_", " ")
+        function, _, parameter = test.rpartition("::")[2].rstrip("]").partition("[")
+        short = function if not parameter or parameter.isdigit() else parameter
+        short = short.removeprefix("test_").replace("_", " ")
         seen = Seen(f"{self.name}: {short}", f"{self.name} {number}: {test}", injected=True, count=self.each)
         begun = time.monotonic()
         code, told = self._pytest(test)

@@ -22,6 +22,8 @@ AFRESH = ("fedasync", "dma-fl", "fedavg-partial")
 LEFT_OVER = re.compile(r"(^|/)(\.[^/]*\.part$|parts/|checkpoint/|work/|\.fetch-)")
 """Files that only an unfinished command may have."""
 LOCK = re.compile(r"(^|/)[^/]*\block$")
+PUT_TOGETHER = re.compile(r"(^|/)(metrics\.parquet|periods\.parquet|running\.json)$")
+"""Outputs made of the parts when all units have ended, and made anew if a run that was stopped just then goes on."""
 UNCOMPARED = re.compile(rf"^cache/|{LOCK.pattern}")
 """Files that are no outcome: those of a cache hold seconds of computing, which no two commands share."""
 
@@ -69,7 +71,7 @@ def progress(folder: Path) -> dict[str, int]:
             found[name.replace("checkpoint/", "")] = _parts(path)
         elif name.endswith("manifest.json"):
             found |= _finished_units(name, path)
-        elif not LEFT_OVER.search(name) and not LOCK.search(name):
+        elif not any(kind.search(name) for kind in (LEFT_OVER, LOCK, PUT_TOGETHER)):
             found[name] = 1
     return found
 
