@@ -246,7 +246,7 @@ class RunFolder:
         path = self.path / f"{name}.parquet"
         if path.exists():
             return read_parquet(path, f"table of {name}", TABLES[name], remedy=_AGAIN)
-        if path.name in self.read_manifest()["files"]:
+        if self.exists() and path.name in self.read_manifest()["files"]:
             raise bad_input(
                 str(path), "must be there, for the manifest names it", ShownAsIs("no file"), _AGAIN
             )
