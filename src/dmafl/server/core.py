@@ -14,6 +14,7 @@ from dmafl.learning.arrays import Vector
 from dmafl.server.messages import (
     Arrived,
     Dispatch,
+    Event,
     Failed,
     Job,
     Joined,
@@ -95,8 +96,10 @@ class Server:
             for task, policy in enumerate(self.policies):
                 self.recorder.made(task, 0, self.versions[task].current, self.transport.now)
                 self._order(task, policy.begin())
+        event: Event | None = self.arrived
         while True:
-            event = self.arrived if self.arrived is not None else self.transport.next_event()
+            if event is None:
+                event = self.transport.next_event()
             match event:
                 case None:
                     if not self._release_one():
@@ -106,11 +109,11 @@ class Server:
                 case Arrived(job, _) | Failed(job, _) if self.done(job.dispatch.task):
                     self.in_flight[job.dispatch.task] -= 1  # the task has all it wants: too late
                 case Arrived(job, result):
-                    self.arrived = event
                     while not result.done():
+                        self.arrived = event
                         yield result
-                    self._take(job, result.result())
                     self.arrived = None
+                    self._take(job, result.result())
                 case Failed(job, reason):
                     task = job.dispatch.task
                     self.in_flight[task] -= 1
@@ -122,6 +125,7 @@ class Server:
                 case Joined(device):
                     for task, policy in enumerate(self.policies):
                         self._order(task, policy.joined(device, self.transport.now))
+            event = None
             yield None
 
     def done(self, task: int) -> bool:

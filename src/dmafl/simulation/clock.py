@@ -60,7 +60,8 @@ class VirtualClock:
         self.world = world
         self._own_samples = samples
         self.ledger = Ledger(world.device_count, world.task_count)
-        self.listen()
+        self.on_unfinished: Callable[[Period, str], None] = lambda period, outcome: None
+        self.on_tick: Callable[[], None] = lambda: None
         self._trainer = trainer
         self._radio = Radio(world)
         self._now = 0.0
