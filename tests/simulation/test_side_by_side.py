@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from dmafl.errors import BadInput, bad_input
 from dmafl.simulation.side_by_side import side_by_side
 from dmafl.simulation.stopping import Interrupted, stop_asked
+from patience import PATIENCE_S
 
 
 def piece(order: tuple[Path, str]) -> None:
@@ -88,3 +91,18 @@ def test_all_save_themselves_when_it_is_stopped(tmp_path: Path, number: int) -> 
 def test_no_workers() -> None:
     with pytest.raises(BadInput, match="workers"):
         side_by_side(piece, [], 0, lambda order, problem: None)
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be blocked")
+def test_a_stop_that_comes_while_a_piece_still_begins() -> None:
+    """Its process begins with the signals blocked: one that is waiting must not be forgotten when it is ready."""
+    script = (
+        "import os, signal, time\n"
+        "from dmafl.simulation.side_by_side import _piece\n"
+        "from dmafl.simulation.stopping import STOPPING\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)\n"
+        "os.kill(os.getpid(), signal.SIGTERM)\n"
+        "_piece(lambda order: time.sleep(30), None, None)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.returncode == 130, done.stderr

@@ -117,9 +117,10 @@ def _piece(work: Callable[[Any], None], order: Any, tell: Connection) -> None:
     def stop(number: int, frame: FrameType | None) -> None:
         raise Interrupted
 
-    for number in STOPPING:
-        signal.signal(number, signal.SIG_IGN)
+    # Never ignored, not even for a moment: a SIGTERM that came while this process still began would be forgotten.
     signal.signal(signal.SIGTERM, stop)
+    for number in set(STOPPING) - {signal.SIGTERM}:
+        signal.signal(number, signal.SIG_IGN)
     problem: str | BadInput
     try:
         if hasattr(signal, "pthread_sigmask"):
