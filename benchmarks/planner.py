@@ -191,7 +191,7 @@ def cut_offs(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
         ("auto", (1000, 3, 1000), 20.0),
         ("sca", (10, 3, 30), 3.0),
         ("sca", (100, 3, 300), 3.0),
-        ("exhaustive", (3, 1, 6), 2.0),
+        ("exhaustive", (3, 1, 4), 0.5),
     ]
     rows = []
     for solver, size, limit_s in [("auto", (10, 2, 30), 0.5)] if quick else cases:
