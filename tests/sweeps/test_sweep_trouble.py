@@ -82,26 +82,27 @@ def test_a_disk_that_is_full_is_one_message(files: Files, tmp_path: Path) -> Non
     assert done.stderr.count("\n") == 1
 
 
+def one_point(files: Files, output: Path) -> sweeping.Sweep:  # noqa: F811
+    return dmafl.sweep(
+        dmafl.load(files.scenario),
+        {"tasks.one.slots": [3]},
+        scheme="fedasync",
+        output=output,
+        data_dir=files.data,
+    )
+
+
 def test_leftovers_of_points_that_are_done_go(
     files: Files,  # noqa: F811
     tmp_path: Path,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def swept() -> sweeping.Sweep:
-        return dmafl.sweep(
-            dmafl.load(files.scenario),
-            {"tasks.one.slots": [3]},
-            scheme="fedasync",
-            output=tmp_path / "sweep",
-            data_dir=files.data,
-        )
-
-    point = tmp_path / "sweep" / "points" / swept().table.to_pylist()[0]["point"]
+    point = tmp_path / "sweep" / "points" / one_point(files, tmp_path / "sweep").table.to_pylist()[0]["point"]
     for left in (point / "parts" / "fedasync-s0", point / "checkpoint"):
         left.mkdir(parents=True)
     (point / ".manifest.json.abcdefgh.part").write_text("half")
     monkeypatch.setattr(sweeping, "side_by_side", lambda work, orders, workers, told: None)
-    swept()
+    one_point(files, tmp_path / "sweep")
     assert not {one.name for one in point.iterdir()} & {
         "parts",
         "checkpoint",
@@ -120,18 +121,9 @@ def test_a_point_whose_table_is_gone_is_done_again(
 ) -> None:
     """A run that is done and lacks a table was read as one without rows: a traceback, or sums of nothing."""
 
-    def swept() -> sweeping.Sweep:
-        return dmafl.sweep(
-            dmafl.load(files.scenario),
-            {"tasks.one.slots": [3]},
-            scheme="fedasync",
-            output=tmp_path / "sweep",
-            data_dir=files.data,
-        )
-
-    whole = swept().table.to_pylist()
+    whole = one_point(files, tmp_path / "sweep").table.to_pylist()
     table = tmp_path / "sweep" / "points" / whole[0]["point"] / name
     table.unlink()
     if damage != "gone":
         table.symlink_to(table.name)
-    assert swept().table.to_pylist() == whole
+    assert one_point(files, tmp_path / "sweep").table.to_pylist() == whole
