@@ -1,6 +1,8 @@
-"""What this tree costs beside an older commit: the simulator's benchmark and a run of `demo`, in turns, CPU seconds.
+"""What this tree costs beside an older commit: simulator, planner and a run of `demo`, in turns, CPU seconds.
 
-    python benchmarks/against.py REV [--only clock,updates,cnn,demo] [--turns 10] [--quick] [--json FILE]
+    python benchmarks/against.py REV [--only clock,updates,cnn,demo,sizes] [--turns 10] [--quick] [--json FILE]
+
+`sizes` is that of the planner's benchmark; it takes minutes in every turn and is measured only where it is named.
 
 Every turn measures the old commit, this tree, and the old commit once more, each in processes of its own with the same
 Python and packages; the order changes from turn to turn. The second measurement of the old commit shows how far two
@@ -24,6 +26,7 @@ from typing import Any
 
 CLONE = Path(__file__).resolve().parents[1]
 PARTS = ("clock", "updates", "cnn", "demo")
+PLANNER_PARTS = ("sizes",)
 DEMO_SCHEMES = ("fedasync", "fedavg-partial")
 """With all baselines a turn takes minutes, most of them in training."""
 OLD, NEW, AGAIN = "old", "new", "old again"
@@ -61,9 +64,12 @@ def measured(tree: Path, part: str, quick: bool) -> Figures:
         if part == "demo":
             return {f"demo, {' and '.join(DEMO_SCHEMES)}": _demo(tree, Path(folder), quick) * 1000}
         figures = Path(folder) / "figures.json"
-        arguments = ["benchmarks/simulator.py", "--only", part, "--json", str(figures)]
+        script = "benchmarks/planner.py" if part in PLANNER_PARTS else "benchmarks/simulator.py"
+        arguments = [script, "--only", part, "--json", str(figures)]
         _run(tree, tree, *arguments, *(["--quick"] if quick else []))
         rows: list[dict[str, Any]] = json.loads(figures.read_text())[part]
+    if part in PLANNER_PARTS:
+        return {f"{part}, {row['size']} {row['quality']}": row["cpu_s"] * 1000 for row in rows}
     return {f"{part}, {_name(row)}": row["cpu_seconds"] / _count(row) * 1000 for row in rows}
 
 
@@ -149,8 +155,8 @@ def _given() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="to see that it works: its figures mean nothing")
     parser.add_argument("--json", type=Path, help="write all figures to this file, after every turn")
     given = parser.parse_args()
-    if odd := [part for part in given.only if part not in PARTS]:
-        parser.error(f"{odd[0]!r} is none of {', '.join(PARTS)}")
+    if odd := [part for part in given.only if part not in (*PARTS, *PLANNER_PARTS)]:
+        parser.error(f"{odd[0]!r} is none of {', '.join((*PARTS, *PLANNER_PARTS))}")
     return given
 
 

@@ -25,19 +25,21 @@ os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM
 
 import numpy as np
 
-from dmafl.measuring.dissimilarity import label_mix
-from dmafl.measuring.estimates import estimate_task
-from dmafl.measuring.gram import gram_of_labels
-from dmafl.measuring.probes import Probe, run_probes, warmed_up
+from dmafl.calibration.dissimilarity import label_mix
+from dmafl.calibration.estimates import estimate_task
+from dmafl.calibration.gram import gram_of_labels
+from dmafl.calibration.probes import Probe, run_probes, warmed_up
 from dmafl.scenario.toml import from_plain
-from dmafl.simulation.laboratory import Laboratory, Material
 from dmafl.theory.block import block
-from dmafl.theory.calibrated import Calibration, Course, calibrate, predict_jobs, rank_correlation
+from dmafl.theory.calibrated import Calibration
+from dmafl.theory.calibration_fit import calibrate, rank_correlation
 from dmafl.theory.constants import PER_DEVICE, Constants
-from dmafl.theory.features import LabelMix
+from dmafl.theory.course import Course, predict_jobs
 from dmafl.theory.gram_bias import diagonal_gram
-from dmafl.theory.printed import printed
+from dmafl.theory.label_mix import LabelMix
 from dmafl.theory.sharp import sharp
+from dmafl.theory.theorem1 import theorem1
+from dmafl.training.trainer import Components, Trainer
 
 COMMON: dict[str, Any] = {"slots": 200, "proximal": 0.1, "mix_decay": 0.0, "learning_rate": 0.05}
 BLOCK = 10
@@ -135,7 +137,7 @@ FITTED: dict[str, Callable[[Runs], Known]] = {
 }
 
 BOUNDS: dict[str, Callable[[Probe, Constants], float]] = {
-    "printed": lambda probe, c: printed(probe.jobs, c, float(probe.jobs.mix[0])).log_value,
+    "printed": lambda probe, c: theorem1(probe.jobs, c, float(probe.jobs.mix[0])).log_value,
     "sharp": lambda probe, c: sharp(probe.jobs, c).value,
     "block": lambda probe, c: block(probe.jobs, c, np.arange(0, len(probe.jobs), BLOCK)).value,
 }
@@ -144,20 +146,18 @@ BOUNDS: dict[str, Callable[[Probe, Constants], float]] = {
 def runs_of(name: str, study: Study, seed: int, data_dir: Path | None) -> Runs:
     """Train under all random schedules of a seed."""
     scenario = from_plain({"preset": "phone", "seed": seed, "tasks": {name: COMMON | study.settings}})
-    laboratory = Laboratory(scenario, Material(data_dir))
-    labels = label_mix(laboratory, 0)
+    trainer = Trainer(scenario, Components(data_dir))
+    labels = label_mix(trainer, 0)
     constants = no_constants(labels)
     if study.bounds:
-        constants = Constants(**{key: one.value for key, one in estimate_task(laboratory, 0).items()})
+        constants = Constants(**{key: one.value for key, one in estimate_task(trainer, 0).items()})
     start = course = None
     if study.warm_up_slots:
-        warm = warmed_up(laboratory, 0, slots=study.warm_up_slots)
+        warm = warmed_up(trainer, 0, slots=study.warm_up_slots)
         start, course = warm.model, warm.course
-        constants = replace(constants, first_loss=laboratory.test(0, start, 1.0, False).loss)
+        constants = replace(constants, first_loss=trainer.test(0, start, 1.0, False).loss)
     numbers = range(max(study.probes) + study.held_out)
-    done = run_probes(
-        laboratory, 0, numbers, slots=study.slots, largest_steps=study.largest_steps, start=start
-    )
+    done = run_probes(trainer, 0, numbers, slots=study.slots, largest_steps=study.largest_steps, start=start)
     return Runs(list(done), constants, labels, course)
 
 

@@ -21,13 +21,13 @@ from typing import Any, ClassVar
 os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
 
 import numpy as np
+from measures.synthetic import synthetic_problem
 from scipy.optimize import nnls
 
 from dmafl.planning.effort import Effort
+from dmafl.planning.effort_costs import Work
+from dmafl.planning.infeasibility import Infeasible
 from dmafl.planning.solve import solve
-from dmafl.planning.synthetic import synthetic_problem
-from dmafl.planning.troubles import Infeasible
-from dmafl.planning.weights import Work
 
 SIZES = ("3,2,6", "10,3,30", "10,3,100", "40,2,60", "100,3,300", "300,1,100")
 QUALITIES = ("calibrated", "sharp", "printed")

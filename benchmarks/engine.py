@@ -19,13 +19,13 @@ import numpy as np
 import torch
 from torch import nn
 
+from dmafl.base.randomness import generator
 from dmafl.learning.evaluation import evaluate
 from dmafl.learning.inputs import Inputs, pixels
 from dmafl.learning.local_sgd import train
 from dmafl.learning.models import build
 from dmafl.learning.parameters import FlatModel
 from dmafl.learning.threads import compute_with_one_thread
-from dmafl.randomness import generator
 
 SAMPLES = 2_000
 STEPS = 20

@@ -22,17 +22,17 @@ os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM
 
 import numpy as np
 
-from dmafl.measuring.dissimilarity import gram_at, label_mix
-from dmafl.measuring.estimates import visited_models
-from dmafl.measuring.gram import gram_of_labels, mean_gram
-from dmafl.measuring.probes import Probe, carry_out
-from dmafl.randomness import generator
+from dmafl.base.randomness import generator
+from dmafl.calibration.dissimilarity import gram_at, label_mix
+from dmafl.calibration.estimates import visited_models
+from dmafl.calibration.gram import gram_of_labels, mean_gram
+from dmafl.calibration.probes import Probe, carry_out
 from dmafl.scenario.toml import from_plain
-from dmafl.simulation.laboratory import Laboratory, Material
-from dmafl.theory.calibrated import rank_correlation
+from dmafl.theory.calibration_fit import rank_correlation
 from dmafl.theory.features import amount
 from dmafl.theory.gram_bias import MEMORY, factors_of, gram_bias_of_slots
 from dmafl.theory.jobs import TaskJobs
+from dmafl.training.trainer import Components, Trainer
 
 DEVICES, SLOTS, STEPS, BATCH = 10, 200, 20, 32
 TASK: dict[str, Any] = {"dataset": "mnist", "slots": SLOTS, "samples": 1000, "mix_decay": 0.0}
@@ -59,9 +59,9 @@ def random_order(seed: int, number: int, slots: int) -> np.ndarray:
     return np.resize(members, slots) if rng.random() < 0.5 else rng.choice(members, slots)
 
 
-def jobs_in(order: np.ndarray, laboratory: Laboratory) -> TaskJobs:
+def jobs_in(order: np.ndarray, trainer: Trainer) -> TaskJobs:
     """Jobs of equal work, each from the newest model."""
-    task, slots = laboratory.tasks[0].settings, len(order)
+    task, slots = trainer.tasks[0].settings, len(order)
     one, share = np.ones(slots), np.arange(slots) / (slots - 1)
     start = task.samples_at_start
     return TaskJobs(
@@ -80,13 +80,13 @@ def jobs_in(order: np.ndarray, laboratory: Laboratory) -> TaskJobs:
 def study(seed: int, slots: int, schedules: int, data_dir: Path | None) -> dict[str, Any]:
     """Accuracies of the four orders, and rank correlations over random schedules, for one partition."""
     scenario = from_plain({"preset": "phone", "seed": seed, "tasks": {"mnist": TASK}})
-    laboratory = Laboratory(scenario, Material(data_dir))
-    gradients, spread = mean_gram(gram_at(laboratory, 0, model) for model in visited_models(laboratory, 0))
-    labels = gram_of_labels(label_mix(laboratory, 0).held)
+    trainer = Trainer(scenario, Components(data_dir))
+    gradients, spread = mean_gram(gram_at(trainer, 0, model) for model in visited_models(trainer, 0))
+    labels = gram_of_labels(label_mix(trainer, 0).held)
     runs = iter(range(10**6, 2 * 10**6))
 
     def trained(order: np.ndarray) -> Probe:
-        return carry_out(laboratory, 0, jobs_in(order, laboratory), next(runs))
+        return carry_out(trainer, 0, jobs_in(order, trainer), next(runs))
 
     nearest = np.full(slots, int(np.argmin(np.diag(gradients))))
     draws = [generator(seed, "random order", k).integers(DEVICES, size=slots) for k in range(RANDOM_ORDERS)]
@@ -110,7 +110,7 @@ def study(seed: int, slots: int, schedules: int, data_dir: Path | None) -> dict[
     }
     return {
         "seed": seed,
-        "data": laboratory.tasks[0].data.source,
+        "data": trainer.tasks[0].data.source,
         "accuracy": accuracy,
         "devices of the balanced order": len(set(orders["balanced by Gamma"][0].tolist())),
         "spread of Gamma": spread,

@@ -25,7 +25,7 @@ os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM
 import numpy as np
 
 import dmafl
-from dmafl.statistics import interval, mean_over_aggregations, spent_to
+from dmafl.base.statistics import interval, mean_over_aggregations, spent_to
 
 BASELINE = "fedasync"
 
@@ -38,16 +38,17 @@ def curve(rows: list[dict[str, Any]], scheme: str, seed: int, task: str) -> np.n
 
 def rows_of_study(results: Path, partition: str) -> list[dict[str, Any]]:
     """Tests of all runs of the study in a partition."""
-    from dmafl.study.presets import study_of
-    from dmafl.study.reproduce import outcomes
-    from dmafl.study.results import Results
+    from dmafl.experiments.reproduction.kept_outcomes import kept_outcomes
 
-    found, _ = outcomes(study_of("phone"), Results(results), ("baselines", "planned"))
+    from dmafl.experiments.reproduction.presets import study_of
+    from dmafl.experiments.reproduction.results import Results
+
+    found, _ = kept_outcomes(study_of("phone"), Results(results), ("baselines", "planned"))
     return [
-        {"scheme": one.unit.scheme, "seed": one.unit.seed, "task": task}
+        {"scheme": one.study_run.scheme, "seed": one.study_run.seed, "task": task}
         | {"aggregation": int(aggregation), "accuracy": accuracy, "energy_J": energy_J}
         for one in found
-        if one.unit.partition == partition
+        if one.study_run.partition == partition
         for task, own in one.tasks.items()
         for aggregation, accuracy, energy_J in zip(
             own.curve["aggregation"], own.curve["accuracy"], own.energy_J, strict=True

@@ -15,7 +15,6 @@ import json
 import multiprocessing
 import os
 import resource
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,16 +25,16 @@ os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM
 import numpy as np
 from measures.odd import odd_scenarios
 from measures.responses import KINDS, Kinds, responses
+from measures.synthetic import synthetic_estimates, synthetic_problem, synthetic_world
 
 from dmafl.planning.effort import Effort, Progress
+from dmafl.planning.infeasibility import Infeasible
 from dmafl.planning.lower_bound import lower_bound
 from dmafl.planning.problem import Problem
-from dmafl.planning.repair import whole_and_repaired
-from dmafl.planning.sca import sca
+from dmafl.planning.sca.algorithm import sca
+from dmafl.planning.search.repair import whole_and_repaired
 from dmafl.planning.solve import finished, problem_in_time, solve
-from dmafl.planning.synthetic import synthetic_knowledge, synthetic_problem, synthetic_world
-from dmafl.planning.troubles import Infeasible
-from dmafl.plans.plan import Plan
+from dmafl.schedule.plan import Plan
 
 FIRST_SEED = 1000
 AUTO_EFFORT = 60.0
@@ -111,7 +110,7 @@ def against_sca(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
                 begin = time.process_time()
                 relaxed = sca(problem, seed=0)
                 sca_s = time.process_time() - begin
-                slow = finished(problem, whole_and_repaired(problem, relaxed.choices), "sca")
+                slow = finished(problem, whole_and_repaired(problem, relaxed.decisions), "sca")
                 found, auto_s, watch = timed(problem, "auto", AUTO_EFFORT)
                 assert slow.objective is not None and found.objective is not None
                 reached = watch.reached(slow.objective)
@@ -147,13 +146,12 @@ def against_sca(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
 
 def product_form(problem: Problem, quick: bool) -> Row:
     """Objective and CPU seconds of the reference in R, U and X that the tests keep."""
-    sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
-    from planning.product_form import product_sca
+    from reference.product_form import product_sca
 
     begin = time.process_time()
     found = product_sca(problem, iterations=2 if quick else 25)
     product_s = time.process_time() - begin
-    done = finished(problem, whole_and_repaired(problem, found.choices), "sca")
+    done = finished(problem, whole_and_repaired(problem, found.decisions), "sca")
     return {"product": done.objective, "product_s": product_s}
 
 
@@ -210,7 +208,7 @@ def cut_offs(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
 def cut_off(size: tuple[int, int, int], kind: tuple[str, str], solver: str, limit_s: float) -> Row:
     """A plan with more effort than the limit gives time for."""
     world = synthetic_world(*size, FIRST_SEED)
-    known = synthetic_knowledge(world, FIRST_SEED)
+    known = synthetic_estimates(world, FIRST_SEED)
     begin = time.monotonic()
     effort = Effort(1e6, time_limit_s=limit_s)
     problem = problem_in_time(effort, world, known, quality=kind[0], dissimilarity=kind[1])

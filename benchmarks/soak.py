@@ -26,13 +26,13 @@ from typing import Any
 os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
 
 import numpy as np
+from measures.synthetic import synthetic_estimates
 
 import dmafl
-from dmafl.measuring.estimate import Estimate
-from dmafl.measuring.measured import CONSTANTS, Cost, Measured, MeasuredTask
-from dmafl.planning.synthetic import synthetic_knowledge
-from dmafl.runs import planned
-from dmafl.runs.verify import verify_run
+from dmafl.calibration.estimate import Estimate
+from dmafl.calibration.measured import CONSTANTS, Cost, Measured, MeasuredTask
+from dmafl.experiments.run import planned
+from dmafl.experiments.run.verify import verify_run
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
 from dmafl.world.world import World
@@ -172,7 +172,7 @@ def _scenario(devices: int, tasks: dict[str, dict[str, Any]], every: int) -> Sce
 def made_up_constants(scenario: Scenario) -> Measured:
     """Constants as measuring would give them, at once: what is soaked is the run."""
     tasks = {}
-    for name, known in synthetic_knowledge(World.resolve(scenario), 0).items():
+    for name, known in synthetic_estimates(World.resolve(scenario), 0).items():
         values = {one: getattr(known.constants, one) for one in CONSTANTS}
         estimates = {
             one: Estimate(value, value, value, 1, "made up")

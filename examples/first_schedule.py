@@ -7,9 +7,9 @@ import argparse
 from pathlib import Path
 
 import dmafl
-from dmafl.reports.console import console
-from dmafl.reports.energy_table import device_energy_table, task_energy_table
-from dmafl.reports.world_tables import print_world
+from dmafl.reports.terminal.console import console
+from dmafl.reports.terminal.energy_table import device_energy_table, task_energy_table
+from dmafl.reports.terminal.world_tables import print_world
 
 
 def main(output: Path) -> None:

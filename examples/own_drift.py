@@ -5,21 +5,21 @@ import tempfile
 import numpy as np
 
 import dmafl
-from dmafl.drift.streams import View
 from dmafl.scenario.toml import from_plain
+from dmafl.world.drift.streams import View
 
 
 class DayAndNight:
-    """A stream: made with the task's settings and the rows dealt to devices, (I, D); asked for any share of it."""
+    """A stream: made with the task's settings and the rows dealt to devices, (I, D); asked for at any progress."""
 
     def __init__(self, task, dealt):
         self.day, self.night = np.array_split(dealt, 2, axis=1)
 
-    def local(self, device, share):
-        """Rows of the training data; two days pass while `share` goes from 0 to 1."""
-        return View((self.day if int(4 * share) % 2 == 0 else self.night)[device])
+    def local(self, device, progress):
+        """Rows of the training data; two days pass while `progress` goes from 0 to 1."""
+        return View((self.day if int(4 * progress) % 2 == 0 else self.night)[device])
 
-    def test(self, share):
+    def test(self, progress):
         """Test data stay as they are."""
         return View()
 

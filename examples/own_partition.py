@@ -6,8 +6,8 @@ import numpy as np
 
 import dmafl
 from dmafl.data import find
-from dmafl.drift.streams import View
 from dmafl.scenario.toml import from_plain
+from dmafl.world.drift.streams import View
 
 
 class OneDigitEach:
@@ -17,10 +17,10 @@ class OneDigitEach:
         labels = find("mnist").y_train
         self.held = [np.flatnonzero(labels == device)[: task.samples] for device in range(len(dealt))]
 
-    def local(self, device, share):
+    def local(self, device, progress):
         return View(self.held[device])
 
-    def test(self, share):
+    def test(self, progress):
         return View()
 
 

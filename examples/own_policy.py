@@ -21,15 +21,15 @@ class Nearest:
     def begin(self, now=0.0):
         return [self.drawn.order(device, self.number, now) for device in self.queue[:1]]
 
-    def free(self, device, now, aggregated):
+    def on_idle(self, device, now, aggregated):
         self.queue.append(self.queue.pop(0))
         return self.begin(now)
 
-    def lost(self, device, now):
+    def on_device_lost(self, device, now):
         self.queue.remove(device)
         return self.begin(now)
 
-    def joined(self, device, now):
+    def on_device_joined(self, device, now):
         return []
 
     def state(self):

@@ -3,8 +3,8 @@
 import numpy as np
 
 import dmafl
-from dmafl.planning.knowledge import knowledge_from
-from dmafl.planning.revise import replan, state_of
+from dmafl.planning.replan import replan, state_of
+from dmafl.planning.task_estimates import estimates_from
 from dmafl.scenario.toml import from_plain
 
 measured = dmafl.measure(dmafl.preset("demo"))
@@ -13,8 +13,8 @@ plan = dmafl.plan(scenario, measured=measured, effort=1)
 
 half_s = float(np.sort(plan.timeline.end_s)[4])  # when the fifth upload has ended
 state = state_of(plan.schedule, plan.world, half_s)  # what is done or under way by then stays
-knowledge = knowledge_from(scenario, measured)  # or what was learnt on the way
-revised = replan(plan, state, knowledge, effort=1)
+estimates = estimates_from(scenario, measured)  # or what was learnt on the way
+revised = replan(plan, state, estimates, effort=1)
 
 kept = len(state.jobs)
 same = np.array_equal(revised.schedule.device[:kept], plan.schedule.device[:kept])

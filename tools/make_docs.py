@@ -16,6 +16,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -23,16 +24,16 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
+from dmafl.base.files import replacing, write_text
 from dmafl.data import find, partition
-from dmafl.files import replacing, write_text
-from dmafl.physics.path_loss import linear, noise_W_per_Hz, path_loss_dB
-from dmafl.physics.transmission import mean_rayleigh_rate_bit_s, rate_bit_s, transfer_s
-from dmafl.reports.timeline_picture import COLOURS
+from dmafl.reports.figures.timeline import COLOURS
 from dmafl.scenario.draws import Draw
 from dmafl.scenario.fields import FieldRow, Section, rows
 from dmafl.scenario.model import Drift, Scenario, Task
 from dmafl.scenario.presets import NAMES, preset
 from dmafl.scenario.toml import dumps
+from dmafl.world.physics.path_loss import linear, noise_W_per_Hz, path_loss_dB
+from dmafl.world.physics.transmission import mean_rayleigh_rate_bit_s, rate_bit_s, transfer_s
 from dmafl.world.world import World
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -200,6 +201,54 @@ def flow() -> Figure:
         ax.text(left + 0.875, 0.25, footer, ha="center", va="center", fontsize=9, style="italic", color=INK)
         if k < len(boxes) - 1:
             _arrow(ax, (left + 1.84, 1.27), (left + 2.21, 1.27))
+    return fig
+
+
+def walk() -> Figure:
+    """The rooms that a job walks through: the table of docs/architecture.md as boxes, row after row."""
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8").partition("| Step |")[2]
+    lines = [line.split("|")[1:-1] for line in text.partition("\n\n")[0].splitlines()[2:]]
+    steps = [[cell.strip().strip("`") for cell in line] for line in lines]
+    across = 3
+    down = -(-len(steps) // across)
+    fig = figure(9.2, 1.35 * down)
+    ax = fig.subplots()
+    ax.set(xlim=(0, 9.2), ylim=(0, 1.35 * down))
+    ax.axis("off")
+    places = []
+    for k, (number, room, _, happens) in enumerate(steps):
+        row, column = divmod(k, across)
+        column = column if row % 2 == 0 else across - 1 - column  # as an ox ploughs: no arrow crosses another
+        left, bottom = 0.15 + 3.05 * column, 1.35 * (down - 1 - row) + 0.2
+        places.append((left, bottom))
+        box = FancyBboxPatch(
+            (left, bottom),
+            2.65,
+            0.9,
+            boxstyle="round,pad=0.05",
+            facecolor="#eaf5fc",
+            edgecolor=INK,
+            linewidth=1.4,
+        )
+        ax.add_patch(box)
+        ax.text(
+            left + 1.325,
+            bottom + 0.7,
+            f"{number}  {room}",
+            ha="center",
+            va="center",
+            weight="bold",
+            color=INK,
+        )
+        words = "\n".join(wrap(happens, 38))
+        ax.text(left + 1.325, bottom + 0.28, words, ha="center", va="center", fontsize=8.5, color=INK)
+    for (left, bottom), (next_left, next_bottom) in pairwise(places):
+        if next_bottom < bottom:
+            _arrow(ax, (left + 1.325, bottom - 0.06), (left + 1.325, next_bottom + 0.97))
+        elif next_left > left:
+            _arrow(ax, (left + 2.71, bottom + 0.45), (next_left - 0.06, bottom + 0.45))
+        else:
+            _arrow(ax, (left - 0.06, bottom + 0.45), (next_left + 2.71, bottom + 0.45))
     return fig
 
 
@@ -457,6 +506,7 @@ def street_digits() -> Figure:
 
 PICTURES: dict[str, Callable[[], Figure]] = {
     "flow.svg": flow,
+    "walk.svg": walk,
     "server.svg": server,
     "local_period.svg": local_period,
     "staleness.svg": staleness,

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from dmafl.base.files import replacing
 from dmafl.data import npz
 from dmafl.data.dataset import Bytes
-from dmafl.files import replacing
 
 NAMES = ("mnist", "fashion_mnist")
 TRAIN_PER_CLASS = 750

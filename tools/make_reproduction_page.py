@@ -14,17 +14,18 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from dmafl.files import read_text, write_bytes, write_text
-from dmafl.pages.study_report import derive
-from dmafl.reports.figures import save_figure
-from dmafl.reports.study_figures import figures
-from dmafl.reports.study_markdown import NOT_RUN, markdown_table
+from dmafl.experiments.reproduction.kept_outcomes import kept_outcomes
+
+from dmafl.base.files import read_text, write_bytes, write_text
+from dmafl.experiments.reproduction.design import DRIFT_UNIT, DRIFTS, IMPORTANCES, SEEDS, TUNING_SEED
+from dmafl.experiments.reproduction.presets import OPEN_CHOICES, study_of
+from dmafl.experiments.reproduction.results import Results
+from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes
+from dmafl.reports.figures.saving import save_figure
+from dmafl.reports.figures.study import figures
+from dmafl.reports.study import derive
+from dmafl.reports.tables.study_markdown import NOT_RUN, markdown_table
 from dmafl.scenario.presets import preset
-from dmafl.study.design import DRIFT_UNIT, DRIFTS, IMPORTANCES, SEEDS, TUNING_SEED
-from dmafl.study.gathered import Gathered
-from dmafl.study.presets import OPEN_CHOICES, study_of
-from dmafl.study.reproduce import outcomes
-from dmafl.study.results import Results
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reproduction.md"
@@ -86,7 +87,7 @@ def by_preset(texts: Mapping[str, str]) -> str:
     return "\n".join(parts) if parts else NOT_RUN
 
 
-def pictures(name: str, gathered: Gathered) -> str:
+def pictures(name: str, gathered: StudyOutcomes) -> str:
     """Draw the pictures of a preset for which there are outcomes, and show them."""
     shown = []
     for title, figure in figures(gathered):
@@ -108,7 +109,7 @@ def main() -> None:
         tables: dict[str, dict[str, str]] = {part: {} for part in (*TABLES, "figures")}
         for name in OPEN_CHOICES:
             study = study_of(name)
-            found, _ = outcomes(study, results)
+            found, _ = kept_outcomes(study, results)
             if not found:
                 continue
             folder = ROOT / "reproduction" / name
@@ -117,7 +118,7 @@ def main() -> None:
                 write_bytes(results.path / name / file, (folder / file).read_bytes())
             for part in TABLES:
                 tables[part][name] = read_text(folder / f"{part}.md", "table")
-            tables["figures"][name] = pictures(name, Gathered(study, found))
+            tables["figures"][name] = pictures(name, StudyOutcomes(study, found))
         for part, texts in tables.items():
             page = replaced(page, part, by_preset(texts))
         for picture in IMAGES.glob("study-*.png"):

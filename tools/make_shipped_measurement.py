@@ -30,13 +30,13 @@ def main() -> None:
     os.environ["DMAFL_CACHE_DIR"] = str(given.cache)
     os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 
-    from dmafl.files import write_text
-    from dmafl.measuring.cache import Cache, usual_folder
-    from dmafl.measuring.measure import PROBES, measure_parts
-    from dmafl.measuring.workbench import Workbench
-    from dmafl.reports.console import console
-    from dmafl.reports.measure_view import MeasureView
-    from dmafl.reports.measured_table import print_measured
+    from dmafl.base.files import write_text
+    from dmafl.calibration.cache import Cache, usual_folder
+    from dmafl.calibration.measure import PROBES, measure_parts
+    from dmafl.calibration.workbench import Workbench
+    from dmafl.reports.terminal.console import console
+    from dmafl.reports.terminal.measure_view import MeasureView
+    from dmafl.reports.terminal.measured_table import print_measured
     from dmafl.scenario.presets import preset
 
     out = console()

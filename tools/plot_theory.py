@@ -16,11 +16,11 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from dmafl.files import replacing
+from dmafl.base.files import replacing
 from dmafl.theory.constants import Constants
 from dmafl.theory.jobs import TaskJobs
-from dmafl.theory.printed import printed
 from dmafl.theory.sharp import sharp
+from dmafl.theory.theorem1 import theorem1
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 
@@ -90,7 +90,7 @@ def curves() -> tuple[dict[str, Any], dict[str, Any]]:
     both = []
     for terms in (
         [sharp(stated_jobs(float(e)), constants).terms() for e in STEPS],
-        [printed(stated_jobs(float(e)), constants, MIXING).terms() for e in STEPS],
+        [theorem1(stated_jobs(float(e)), constants, MIXING).terms() for e in STEPS],
     ):
         both.append({name: np.array([each[name] for each in terms]) for name in terms[0]})
     return both[0], both[1]

@@ -143,14 +143,14 @@ class Counting:
     def __init__(self) -> None:
         self.periods = 0
 
-    def taken(self, taken: Any, now: float) -> None:
+    def on_update(self, taken: Any, now: float) -> None:
         """A local model was taken."""
         self.periods += 1
 
-    def made(self, task: int, version: int, model: Any, now: float) -> None:
+    def on_aggregation(self, task: int, version: int, model: Any, now: float) -> None:
         """Nothing."""
 
-    def lost(self, task: int, device: int, reason: str, now: float) -> None:
+    def on_device_lost(self, task: int, device: int, reason: str, now: float) -> None:
         """Nothing."""
 
 

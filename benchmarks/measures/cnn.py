@@ -86,11 +86,11 @@ def _one_core(quick: bool) -> list[Row]:
 
 
 def _ours(steps: int, batch: int) -> Callable[[], int]:
+    from dmafl.base.randomness import generator
     from dmafl.learning.inputs import pixels
     from dmafl.learning.local_sgd import train
     from dmafl.learning.models import build
     from dmafl.learning.parameters import FlatModel
-    from dmafl.randomness import generator
 
     data = dataset()
     model, inputs = FlatModel(build("cnn", 0)), pixels(data.x_train, data.y_train)
@@ -145,8 +145,8 @@ def _gemm() -> Callable[[], int]:
 def _workers(quick: bool) -> list[Row]:
     """The same jobs in this process and over two, through what a run uses."""
     from dmafl.scenario.toml import from_plain
-    from dmafl.simulation.laboratory import Material
-    from dmafl.simulation.workers import Laboratories, open_workers
+    from dmafl.training.trainer import Components
+    from dmafl.training.workers import Trainers, open_workers
 
     task = {"dataset": "svhn", "model": "cnn", "samples": SAMPLES, "drift": {"kind": "none"}, "proximal": 0.0}
     scenario = from_plain(
@@ -157,15 +157,15 @@ def _workers(quick: bool) -> list[Row]:
             "tasks": {"svhn": task | {"partition": "iid"}},
         }
     )
-    material = Material(datasets={"svhn": dataset()})
-    laboratories = Laboratories(scenario, material)
-    received = laboratories.of(0).first_model(0)
+    components = Components(datasets={"svhn": dataset()})
+    trainers = Trainers(scenario, components)
+    received = trainers.of(0).first_model(0)
     jobs, steps = (QUICK_JOBS, QUICK_STEPS) if quick else (JOBS, STEPS)
     batch = QUICK_BATCHES[0] if quick else WORKERS_BATCH
     found: dict[int, list[Row]] = {1: [], WORKERS: []}
     with (
-        open_workers(1, laboratories, scenario, material) as alone,
-        open_workers(WORKERS, laboratories, scenario, material) as together,
+        open_workers(1, trainers, scenario, components) as alone,
+        open_workers(WORKERS, trainers, scenario, components) as together,
     ):
         crews = {1: alone, WORKERS: together}
         for crew in crews.values():
@@ -180,7 +180,7 @@ def _workers(quick: bool) -> list[Row]:
 
 
 def _work(crew: Any, received: Any, jobs: int, steps: int, batch: int) -> int:
-    from dmafl.simulation.laboratory import TrainingOrder
+    from dmafl.training.trainer import TrainingOrder
 
     orders = [TrainingOrder(0, 0, number, 0.0, steps, batch) for number in range(jobs)]
     for pending in [crew.train(0, order, received) for order in orders]:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from dmafl.planning.effort import Effort
+from dmafl.planning.infeasibility import Infeasible
 from dmafl.planning.problem import make_problem
 from dmafl.planning.solve import solve
-from dmafl.planning.synthetic import synthetic_knowledge
-from dmafl.planning.troubles import Infeasible
 from dmafl.scenario.toml import from_plain
 from dmafl.world.world import World
+from measures.synthetic import synthetic_estimates
 
 Row = dict[str, Any]
 FIRST_SEED = 5000
@@ -129,9 +129,9 @@ def one_outcome(plain: dict[str, Any], seed: int, quality: str, dissimilarity: s
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         world = World.resolve(from_plain(plain))
-        knowledge = synthetic_knowledge(world, seed, exchange=0.5 * (seed % 2))
+        estimates = synthetic_estimates(world, seed, exchange=0.5 * (seed % 2))
         try:
-            problem = make_problem(world, knowledge, quality=quality, dissimilarity=dissimilarity)
+            problem = make_problem(world, estimates, quality=quality, dissimilarity=dissimilarity)
             plan = solve(problem, effort=Effort(EFFORT))
         except Infeasible as error:
             return ", ".join(sorted({one.name.split(".")[-1] for one in error.problems}))

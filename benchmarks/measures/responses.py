@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from dmafl.planning.effort import Effort
-from dmafl.planning.problem import Knowledge, make_problem
+from dmafl.planning.problem import make_problem
 from dmafl.planning.solve import solve
-from dmafl.planning.synthetic import synthetic_knowledge, synthetic_world
-from dmafl.plans.plan import Plan
+from dmafl.planning.task_estimates import TaskEstimates
 from dmafl.scenario.model import Scenario
+from dmafl.schedule.plan import Plan
 from dmafl.theory.calibrated import Calibration
 from dmafl.world.world import World
+from measures.synthetic import synthetic_estimates, synthetic_world
 
 Row = dict[str, Any]
 FIRST_SEED = 1000
@@ -26,7 +27,7 @@ SIZE, QUICK_SIZE = (10, 2, 30), (4, 2, 6)
 EFFORT, QUICK_EFFORT = 8.0, 2.0
 TASK = "task_0"
 
-Change = Callable[[Scenario, dict[str, Knowledge], float], tuple[Scenario, dict[str, Knowledge]]]
+Change = Callable[[Scenario, dict[str, TaskEstimates], float], tuple[Scenario, dict[str, TaskEstimates]]]
 Measure = Callable[[Plan], float]
 
 
@@ -49,31 +50,31 @@ def _task(scenario: Scenario, **changes: Any) -> Scenario:
 
 
 def importance(
-    scenario: Scenario, known: dict[str, Knowledge], factor: float
-) -> tuple[Scenario, dict[str, Knowledge]]:
+    scenario: Scenario, known: dict[str, TaskEstimates], factor: float
+) -> tuple[Scenario, dict[str, TaskEstimates]]:
     """gamma of the first task."""
     return _task(scenario, importance=scenario.tasks[TASK].importance * factor), known
 
 
 def device_energy(
-    scenario: Scenario, known: dict[str, Knowledge], factor: float
-) -> tuple[Scenario, dict[str, Knowledge]]:
+    scenario: Scenario, known: dict[str, TaskEstimates], factor: float
+) -> tuple[Scenario, dict[str, TaskEstimates]]:
     """c_2."""
     objective = scenario.objective.model_copy(update={"device_energy_weight": factor})
     return scenario.model_copy(update={"objective": objective}), known
 
 
 def station_energy(
-    scenario: Scenario, known: dict[str, Knowledge], factor: float
-) -> tuple[Scenario, dict[str, Knowledge]]:
+    scenario: Scenario, known: dict[str, TaskEstimates], factor: float
+) -> tuple[Scenario, dict[str, TaskEstimates]]:
     """c_3."""
     objective = scenario.objective.model_copy(update={"station_energy_weight": factor})
     return scenario.model_copy(update={"objective": objective}), known
 
 
 def window(
-    scenario: Scenario, known: dict[str, Knowledge], factor: float
-) -> tuple[Scenario, dict[str, Knowledge]]:
+    scenario: Scenario, known: dict[str, TaskEstimates], factor: float
+) -> tuple[Scenario, dict[str, TaskEstimates]]:
     """T^QoE of the first task; a larger factor is a shorter window."""
     old = scenario.tasks[TASK].window_s
     return _task(scenario, window_s=replace(old, values=tuple(value / factor for value in old.values))), known
@@ -81,8 +82,8 @@ def window(
 
 def _drift(name: str) -> Change:
     def change(
-        scenario: Scenario, known: dict[str, Knowledge], factor: float
-    ) -> tuple[Scenario, dict[str, Knowledge]]:
+        scenario: Scenario, known: dict[str, TaskEstimates], factor: float
+    ) -> tuple[Scenario, dict[str, TaskEstimates]]:
         one = known[TASK]
         constants = [
             replace(
@@ -100,8 +101,8 @@ def _drift(name: str) -> Change:
 
 
 def colder(
-    scenario: Scenario, known: dict[str, Knowledge], factor: float
-) -> tuple[Scenario, dict[str, Knowledge]]:
+    scenario: Scenario, known: dict[str, TaskEstimates], factor: float
+) -> tuple[Scenario, dict[str, TaskEstimates]]:
     """F(w0): the bound starts higher, the prediction has more to train away."""
     one = known[TASK]
     calibration = one.calibration
@@ -117,8 +118,8 @@ def colder(
 
 
 def stranger(
-    scenario: Scenario, known: dict[str, Knowledge], factor: float
-) -> tuple[Scenario, dict[str, Knowledge]]:
+    scenario: Scenario, known: dict[str, TaskEstimates], factor: float
+) -> tuple[Scenario, dict[str, TaskEstimates]]:
     """Device 0 differs more from the others: delta_0, and its row of Gamma with it."""
     one = known[TASK]
 
@@ -218,12 +219,12 @@ def responses(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
             count = 1 if quick else seeds
             for seed in range(FIRST_SEED, FIRST_SEED + count):
                 world = synthetic_world(*size, seed)
-                known = synthetic_knowledge(world, seed)
+                known = synthetic_estimates(world, seed)
                 values = []
                 for factor in (one.low, one.high):
-                    scenario, knowledge = one.change(world.scenario, known, factor)
+                    scenario, estimates = one.change(world.scenario, known, factor)
                     problem = make_problem(
-                        World.resolve(scenario), knowledge, quality=quality, dissimilarity=dissimilarity
+                        World.resolve(scenario), estimates, quality=quality, dissimilarity=dissimilarity
                     )
                     values.append(one.measure(solve(problem, effort=Effort(effort))))
                 held += int(one.sign * (values[1] - values[0]) > 0)

@@ -72,7 +72,7 @@ def show(rows: list[Row]) -> None:
 
 
 def workload() -> Workload:
-    """MNIST where DMAFL_DATA_DIR is set, random images otherwise, dealt as our laboratory deals them."""
+    """MNIST where DMAFL_DATA_DIR is set, random images otherwise, dealt as our trainer deals them."""
     from dmafl.data import partition
 
     data = dataset()
@@ -94,14 +94,14 @@ def dataset() -> Any:
 
 
 def ours(data: Path, rounds: int) -> Row:
-    """`fedavg-full` through server, virtual clock and laboratory, all in this process."""
+    """`fedavg-full` through server, virtual clock and trainer, all in this process."""
+    from dmafl.base.version import __version__
     from dmafl.scenario.toml import from_plain
     from dmafl.schemes.registry import BASELINES
     from dmafl.server.core import Server
     from dmafl.simulation.clock import VirtualClock
-    from dmafl.simulation.laboratory import Material
-    from dmafl.simulation.workers import InProcess, Laboratories
-    from dmafl.version import __version__
+    from dmafl.training.trainer import Components
+    from dmafl.training.workers import InProcess, Trainers
     from dmafl.world.world import World
 
     task = {
@@ -126,9 +126,9 @@ def ours(data: Path, rounds: int) -> Row:
             "tasks": {"mnist": task},
         }
     )
-    laboratories = Laboratories(scenario, Material(datasets={"mnist": dataset()}))
-    first = laboratories.of(0).first_model(0)
-    world, trainer = World.resolve(scenario), Ordering(InProcess(laboratories))
+    trainers = Trainers(scenario, Components(datasets={"mnist": dataset()}))
+    first = trainers.of(0).first_model(0)
+    world, trainer = World.resolve(scenario), Ordering(InProcess(trainers))
     clock = VirtualClock(world, trainer)
     server = Server([first], world.slots.tolist(), BASELINES["fedavg-full"](world), clock, Counting())
     versions, watch = server.versions[0], None
@@ -151,7 +151,7 @@ class Ordering:
 
     def train(self, job: Any, model: Any, share: float) -> Any:
         """Order the local model."""
-        from dmafl.simulation.laboratory import TrainingOrder
+        from dmafl.training.trainer import TrainingOrder
 
         order = job.dispatch
         wanted = TrainingOrder(order.task, order.device, job.number, share, order.steps, order.batch)

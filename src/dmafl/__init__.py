@@ -8,56 +8,57 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dmafl.version import __version__
+from dmafl.base.version import __version__
 
 if TYPE_CHECKING:
-    from dmafl.comparing.compare import Comparison, compare
-    from dmafl.errors import BadInput
-    from dmafl.measuring.measure import measure
-    from dmafl.measuring.measured import Measured, read_measured, write_measured
-    from dmafl.pages.report import report
-    from dmafl.planning.make import plan
-    from dmafl.plans.files import read_plan, write_plan
-    from dmafl.plans.plan import Plan
-    from dmafl.plans.verify import verify_plan
-    from dmafl.reports.timeline_picture import draw_timeline
-    from dmafl.runs.run import Run, run
-    from dmafl.runs.verify import verify_run
+    from dmafl.base.errors import BadInput
+    from dmafl.calibration.measure import measure
+    from dmafl.calibration.measured import Measured, read_measured, write_measured
+    from dmafl.experiments.compare.compare import Comparison, compare
+    from dmafl.experiments.run.run import Run, run
+    from dmafl.experiments.run.verify import verify_run
+    from dmafl.experiments.sweep.sweep import sweep
+    from dmafl.experiments.sweep.sweep_folder import Sweep
+    from dmafl.planning.plan import plan
+    from dmafl.reports.figures.timeline import draw_timeline
+    from dmafl.reports.html.report import report
     from dmafl.scenario.model import Scenario
     from dmafl.scenario.presets import preset
     from dmafl.scenario.toml import load, save
     from dmafl.schedule.build import round_robin
     from dmafl.schedule.jobs import Schedule
-    from dmafl.sweeps.sweep import Sweep, sweep
+    from dmafl.schedule.plan import Plan
+    from dmafl.schedule.plan_files import read_plan, write_plan
+    from dmafl.schedule.plan_verification import verify_plan
     from dmafl.world.world import World
 
 _HOMES = {
-    "BadInput": "dmafl.errors",
-    "Comparison": "dmafl.comparing.compare",
-    "Measured": "dmafl.measuring.measured",
-    "Run": "dmafl.runs.run",
-    "Plan": "dmafl.plans.plan",
+    "BadInput": "dmafl.base.errors",
+    "Comparison": "dmafl.experiments.compare.compare",
+    "Measured": "dmafl.calibration.measured",
+    "Run": "dmafl.experiments.run.run",
+    "Plan": "dmafl.schedule.plan",
     "Scenario": "dmafl.scenario.model",
     "Schedule": "dmafl.schedule.jobs",
-    "Sweep": "dmafl.sweeps.sweep",
+    "Sweep": "dmafl.experiments.sweep.sweep_folder",
     "World": "dmafl.world.world",
-    "compare": "dmafl.comparing.compare",
-    "draw_timeline": "dmafl.reports.timeline_picture",
+    "compare": "dmafl.experiments.compare.compare",
+    "draw_timeline": "dmafl.reports.figures.timeline",
     "load": "dmafl.scenario.toml",
-    "measure": "dmafl.measuring.measure",
-    "plan": "dmafl.planning.make",
+    "measure": "dmafl.calibration.measure",
+    "plan": "dmafl.planning.plan",
     "preset": "dmafl.scenario.presets",
-    "read_measured": "dmafl.measuring.measured",
-    "read_plan": "dmafl.plans.files",
-    "report": "dmafl.pages.report",
+    "read_measured": "dmafl.calibration.measured",
+    "read_plan": "dmafl.schedule.plan_files",
+    "report": "dmafl.reports.html.report",
     "round_robin": "dmafl.schedule.build",
-    "run": "dmafl.runs.run",
+    "run": "dmafl.experiments.run.run",
     "save": "dmafl.scenario.toml",
-    "sweep": "dmafl.sweeps.sweep",
-    "verify_plan": "dmafl.plans.verify",
-    "verify_run": "dmafl.runs.verify",
-    "write_measured": "dmafl.measuring.measured",
-    "write_plan": "dmafl.plans.files",
+    "sweep": "dmafl.experiments.sweep.sweep",
+    "verify_plan": "dmafl.schedule.plan_verification",
+    "verify_run": "dmafl.experiments.run.verify",
+    "write_measured": "dmafl.calibration.measured",
+    "write_plan": "dmafl.schedule.plan_files",
 }
 
 __all__ = [

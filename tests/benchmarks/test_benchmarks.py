@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from patience import carried_out
+from support.patience import carried_out
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from dmafl.base.processes.stopping import STOPPING
 from dmafl.cli.app import main
-from dmafl.simulation.stopping import STOPPING
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,7 @@ def test_unreadable_reported_by_the_system(command, tmp_path: Path, monkeypatch:
     def refuse(path: Path, flags: int) -> int:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("dmafl.files.reading.os.open", refuse)
+    monkeypatch.setattr("dmafl.base.files.reading.os.open", refuse)
     assert_refused(command("check", path), "scenario.toml")
 
 

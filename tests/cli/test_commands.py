@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import dmafl
-from patience import carried_out
+from support.patience import carried_out
 
 START_UP_S = 0.5
 """What `dmafl --help` may take; the best of five, because the machine may be busy."""

@@ -9,11 +9,11 @@ import pytest
 
 from dmafl.cli import completion
 from dmafl.data.sources import SOURCES
+from dmafl.experiments.run.trackers import TRACKERS
 from dmafl.planning.solve import SOLVERS
-from dmafl.runs.trackers import TRACKERS
 from dmafl.scenario.presets import NAMES
 from dmafl.schemes.registry import BASELINES, PLANNED, PLANNING
-from patience import carried_out
+from support.patience import carried_out
 
 
 def complete(words: str) -> list[str]:

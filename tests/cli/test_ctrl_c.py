@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Command
-from patience import PATIENCE_S
+from support.patience import PATIENCE_S
 
 PRESS = "os.kill(os.getpid(), NUMBER)"
 NAMES = ["SIGINT", "SIGTERM", "SIGHUP"]
@@ -89,18 +89,26 @@ INSIDE = {
     "init": (["init", "-o", "new.toml"], "dmafl.scenario.toml.save", ""),
     "check": (["check", "s.toml"], "dmafl.world.world.World.resolve", ""),
     "plan": (["plan", "s.toml"], "dmafl.world.world.World.resolve", ""),
-    "measure": (["measure", "s.toml"], "dmafl.measuring.measure.measure", "; what is done is kept"),
-    "verify": (["verify", "."], "dmafl.runs.verify.verify_run", ""),
-    "report": (["report", "."], "dmafl.pages.report.report", ""),
-    "doctor": (["doctor"], "dmafl.doctor.examine", ""),
+    "measure": (["measure", "s.toml"], "dmafl.calibration.measure.measure", "; what is done is kept"),
+    "verify": (["verify", "."], "dmafl.experiments.run.verify.verify_run", ""),
+    "report": (["report", "."], "dmafl.reports.html.report.report", ""),
+    "doctor": (["doctor"], "dmafl.installation.doctor.examine", ""),
     "data fetch": (["data", "fetch"], "dmafl.data.fetch", "; data sets that are complete are kept"),
-    "run": (["run", "s.toml", "-o", "out"], "dmafl.runs.run.execute", "; go on with --resume and -o out"),
+    "run": (
+        ["run", "s.toml", "-o", "out"],
+        "dmafl.experiments.run.run.execute",
+        "; go on with --resume and -o out",
+    ),
     "sweep": (
         ["sweep", "s.toml", "--set", "tasks.*.slots=2,3", "--scheme", "fedasync"],
-        "dmafl.sweeps.sweep.side_by_side",
+        "dmafl.experiments.campaign.campaign.side_by_side",
         "; what is done is kept in sweep",
     ),
-    "reproduce": (["reproduce", "--quick"], "dmafl.study.reproduce.reproduce", "; outcomes and states are"),
+    "reproduce": (
+        ["reproduce", "--quick"],
+        "dmafl.experiments.reproduction.reproduce.reproduce",
+        "; outcomes and states are",
+    ),
 }
 
 

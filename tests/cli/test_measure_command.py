@@ -13,11 +13,11 @@ import pytest
 from rich.console import Console
 
 import dmafl
-from dmafl.measuring.measured import Cost
-from dmafl.reports.measure_view import MeasureView
-from dmafl.reports.measured_table import calibration_lines
-from measuring.tiny import measured, tiny, without
-from patience import PATIENCE_S, carried_out, ended, wait_until
+from dmafl.calibration.measured import Cost
+from dmafl.reports.terminal.measure_view import MeasureView
+from dmafl.reports.terminal.measured_table import calibration_lines
+from support.patience import PATIENCE_S, carried_out, ended, wait_until
+from support.tiny_measurements import measured, tiny, without
 
 SMALL = """preset = "demo"
 [theory]

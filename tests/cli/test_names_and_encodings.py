@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from patience import carried_out
-from runs.conftest import Files, write_files
+from experiments.run.conftest import Files, write_files
+from support.patience import carried_out
 
 NAME = r"../v2 [/old] :smile: ± \u202e\u001b[31m"
 """As a TOML file has it: leads out of the folder, is markup, an emoji code, not ASCII, and a colour of the terminal."""
@@ -127,7 +127,7 @@ def test_names_of_folders_are_no_markup(command, odd, tmp_path):
 @pytest.mark.parametrize("name", ["../../x", "/tmp/x", "a/b", ".", "..", "CON", "x" * 200, "a\\\\b"])
 def test_the_default_folder_stays_inside(command, odd, tmp_path, monkeypatch, name):
     started: list[Path] = []
-    monkeypatch.setattr("dmafl.runs.run.run", lambda *_, output, **__: started.append(output))
+    monkeypatch.setattr("dmafl.experiments.run.run.run", lambda *_, output, **__: started.append(output))
     odd.scenario.write_text(odd.scenario.read_text().replace(NAME, name))
     with pytest.raises(AttributeError):  # there is no run to print
         command("run", odd.scenario, "--data-dir", odd.data)

@@ -1,7 +1,7 @@
 import pytest
 
+from dmafl.base.errors import BadInput
 from dmafl.cli.settings import parse_settings
-from dmafl.errors import BadInput
 
 
 def test_values_are_toml_or_plain_text():

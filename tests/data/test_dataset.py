@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
+from dmafl.base.errors import BadInput
 from dmafl.data import Dataset
 from dmafl.data.dataset import content_sha256
-from dmafl.errors import BadInput
 
 
 def make(arrays, **changes):

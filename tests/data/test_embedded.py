@@ -10,7 +10,7 @@ import pytest
 
 from dmafl.data import find
 from dmafl.data.lookup import embedded
-from patience import carried_out
+from support.patience import carried_out
 
 FOLDER = Path(str(files("dmafl.data") / "embedded"))
 COMPLETE = Path(os.environ.get("DMAFL_DATA_DIR") or "no-such-folder")

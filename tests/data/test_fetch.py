@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from dmafl.base.errors import BadInput
 from dmafl.data import fetch, find, npz
 from dmafl.data.dataset import ARRAYS
 from dmafl.data.sources import SOURCES, Remote, Source
-from dmafl.errors import BadInput
-from patience import joined
+from support.patience import joined
 
 NAMES = ("train-images.gz", "train-labels.gz", "t10k-images.gz", "t10k-labels.gz")
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from dmafl.base.errors import BadInput
 from dmafl.data import idx, mat
-from dmafl.errors import BadInput
 
 
 def idx_bytes(array):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import sys
 
-from patience import carried_out
+from support.patience import carried_out
 
 
 def test_importing_the_package_is_cheap():

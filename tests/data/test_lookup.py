@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dmafl.base.errors import BadInput
 from dmafl.data import available, find
 from dmafl.data.catalogue import KNOWN, SVHN
 from dmafl.data.folders import cache_folder, folders
-from dmafl.errors import BadInput
 
 
 def test_order_is_named_folder_environment_cache_embedded(saved, own_folders, tmp_path, monkeypatch):

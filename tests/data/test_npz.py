@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dmafl.base.errors import BadInput
 from dmafl.data import npz
-from dmafl.errors import BadInput
 
 
 def packed(arrays, save=np.savez_compressed, **options):

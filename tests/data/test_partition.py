@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dmafl.base.errors import BadInput
 from dmafl.data.partition import SCHEMES, largest_remainder, partition, shared_samples
-from dmafl.errors import BadInput
 
 BALANCED = np.repeat(np.arange(10), 100)
 

@@ -4,7 +4,7 @@ import importlib
 import re
 
 import dmafl
-from docs.docpages import DOCS, codes, table_rows
+from support.doc_pages import DOCS, codes, table_rows
 
 TEXT = (DOCS / "api.md").read_text(encoding="utf-8")
 DOCUMENTED = dict(

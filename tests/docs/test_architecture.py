@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from docs.docpages import DOCS, ROOT, codes, table_rows
+from support.doc_pages import DOCS, ROOT, codes, table_rows
 
 PACKAGE = ROOT / "src" / "dmafl"
-FLOW = ("scenario", "physics", "world", "schedule", "plans", "runs", "reports", "cli")
+FLOW = ("scenario", "world", "schedule", "planning", "experiments", "reports", "cli")
 FACADE = {"__init__", "__main__"}
 """The top of the package only hands out names."""
 ROOMS_OF = {"torch": {"learning"}, "matplotlib": {"reports", "cli"}, "rich": {"reports", "cli"}}
 LAZY = {"pyarrow"}
-LOADED_WITH_A_RUN = {"runs", "simulation"}
+LOADED_WITH_A_RUN = {"experiments", "simulation"}
 
 TABLE = table_rows((DOCS / "architecture.md").read_text(encoding="utf-8"), "| Room")
 ORDER = [codes(row[0])[0] for row in TABLE]

@@ -10,7 +10,7 @@ import pytest
 from dmafl import World, preset
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.rules import check_schedule
-from docs.docpages import DOCS, ROOT, codes, table_rows
+from support.doc_pages import DOCS, ROOT, codes, table_rows
 
 PACKAGE = ROOT / "src" / "dmafl"
 CITED = re.compile(r"Eq\. \(([^)]+)\)((?:(?:-| and |, )\(\d+\))*)")

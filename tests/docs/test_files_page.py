@@ -8,12 +8,12 @@ import pytest
 
 import dmafl
 from dmafl.learning.saving import load
-from dmafl.plans.files import DECISIONS, DERIVED, HEADER
 from dmafl.scenario.toml import from_plain
+from dmafl.schedule.plan_files import DECISIONS, DERIVED, HEADER
 from dmafl.simulation.records import METRICS, PERIODS
 from dmafl.world.devices import GAINS, PER_DEVICE, PER_TASK
-from docs.docpages import DOCS, codes, table_rows
-from measuring.tiny import measured, tiny
+from support.doc_pages import DOCS, codes, table_rows
+from support.tiny_measurements import measured, tiny
 
 TEXT = (DOCS / "files.md").read_text(encoding="utf-8")
 
@@ -215,7 +215,7 @@ def test_metadata_of_models_are_those_of_the_page(looked):
 
 
 def test_sweep_columns_are_those_of_the_file():
-    from dmafl.sweeps.outcome import NUMBERS
-    from dmafl.sweeps.sweep import TEXTS
+    from dmafl.experiments.sweep.outcome import NUMBERS
+    from dmafl.experiments.sweep.sweep import TEXTS
 
     assert columns("sweep.parquet") == [*TEXTS, *NUMBERS]

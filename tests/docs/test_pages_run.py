@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dmafl.cli.app import app
-from docs.docpages import PAGES, ROOT, Block, blocks, run_page
+from support.doc_pages import PAGES, ROOT, Block, blocks, run_page
 
 RUNNABLE = [page for page in PAGES if any(block.run for block in blocks(page))]
 
@@ -68,7 +68,7 @@ def test_make_targets_exist(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_names_exist(page):
-    for name in set(re.findall(r"`dmafl\.([A-Za-z_.]+)", page.read_text(encoding="utf-8"))):
+    for name in set(re.findall(r"`dmafl\.([A-Za-z0-9_.]+)", page.read_text(encoding="utf-8"))):
         value: Any = importlib.import_module("dmafl")
         path = "dmafl"
         for part in name.rstrip(".").split("."):

@@ -7,7 +7,7 @@ import pytest
 from dmafl.scenario.fields import Section, rows
 from dmafl.scenario.model import Drift, Scenario, Task
 from dmafl.scenario.presets import NAMES, preset
-from docs.docpages import DOCS, ROOT, codes, table_rows
+from support.doc_pages import DOCS, ROOT, codes, table_rows
 
 KEYS = {"": Scenario, "tasks.NAME": Task, "tasks.NAME.drift": Drift}
 SAME_AS = {"fashion_mnist": "mnist"}

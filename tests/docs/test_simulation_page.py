@@ -6,13 +6,13 @@ from typing import get_args
 
 import pytest
 
-from dmafl.runs.trackers import TRACKERS
-from dmafl.runs.verify import RULES
+from dmafl.experiments.run.trackers import TRACKERS
+from dmafl.experiments.run.verify import RULES
 from dmafl.scenario.model import Drift
 from dmafl.schemes.registry import BASELINES, PLANNED
 from dmafl.server.messages import Event, Transport
 from dmafl.simulation import clock
-from docs.docpages import DOCS, ROOT, blocks, codes, table_rows
+from support.doc_pages import DOCS, ROOT, blocks, codes, table_rows
 
 TEXT = (DOCS / "simulation.md").read_text(encoding="utf-8")
 

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from docs.docpages import DOCS, PAGES, ROOT
-from patience import carried_out
+from support.doc_pages import DOCS, PAGES, ROOT
+from support.patience import carried_out
 
 MAX_IMAGE_BYTES = 300_000
 """Pictures are downloaded with every clone and page."""

@@ -39,29 +39,6 @@ def warm_up() -> None:
     import clarabel  # noqa: F401
     import tomlkit  # noqa: F401
 
-    import dmafl.cli.measured_for_run
-    import dmafl.measuring.measure
-    import dmafl.pages.report
-    import dmafl.pages.study_report
-    import dmafl.planning.lower_bound
-    import dmafl.planning.make
-    import dmafl.planning.sca
-    import dmafl.planning.solve
-    import dmafl.plans.verify
-    import dmafl.reports.check_table
-    import dmafl.reports.live_view
-    import dmafl.reports.measure_view
-    import dmafl.reports.measured_table
-    import dmafl.reports.plan_table
-    import dmafl.reports.plan_view
-    import dmafl.reports.run_table
-    import dmafl.reports.study_view
-    import dmafl.reports.sweep_picture
-    import dmafl.reports.sweep_table
-    import dmafl.reports.sweep_view
-    import dmafl.runs.verify
-    import dmafl.study.reproduce
-    import dmafl.sweeps.sweep  # noqa: F401
     from dmafl.cli import app
 
     begin = app.app
@@ -75,17 +52,20 @@ def warm_up() -> None:
 
 def without_pictures() -> None:
     """Leave out the pictures at the end of `run`, `sweep` and `reproduce`: they take longer than the command."""
-    import dmafl.pages.study_report
-    import dmafl.runs.run
-    import dmafl.sweeps.sweep
+    import dmafl.experiments.run.run
+    import dmafl.experiments.sweep.sweep_folder
+    import dmafl.reports.study
 
     def undrawn(name: str) -> Callable[..., Path]:
         return lambda self, path=None: self.path / name
 
-    dmafl.runs.run.Run.plot = undrawn("accuracy.png")  # type: ignore[method-assign]
-    dmafl.runs.run.Run.plot_quality = undrawn("quality.png")  # type: ignore[method-assign]
-    dmafl.sweeps.sweep.Sweep.plot = lambda self: (self.path / "pareto.png", self.path / "responses.png")  # type: ignore[method-assign]
-    dmafl.pages.study_report.draw_figures = lambda *_, **__: []  # type: ignore[assignment]
+    dmafl.experiments.run.run.Run.plot = undrawn("accuracy.png")  # type: ignore[method-assign]
+    dmafl.experiments.run.run.Run.plot_quality = undrawn("quality.png")  # type: ignore[method-assign]
+    dmafl.experiments.sweep.sweep_folder.Sweep.plot = lambda self: (
+        self.path / "pareto.png",
+        self.path / "responses.png",
+    )  # type: ignore[method-assign]
+    dmafl.reports.study.draw_figures = lambda *_, **__: []  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)

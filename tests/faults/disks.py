@@ -81,7 +81,13 @@ def filled(bench: Bench, work: Work, number: int) -> Seen:
 
 
 def _first(
-    bench: Bench, work: Work, disk: Path, folder: Path, seen: Seen, number: int, limit: int | None = None
+    bench: Bench,
+    work: Work,
+    disk: Path,
+    folder: Path,
+    seen: Seen,
+    number: int,
+    limit: int | None = None,
 ) -> None:
     def limited() -> None:
         if limit is not None:

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 import dmafl
+from dmafl.calibration.cache import Cache
+from dmafl.calibration.measured import read_measured
 from dmafl.data import idx, mat
+from dmafl.experiments.reproduction.results import Results
+from dmafl.experiments.run.folder import RunFolder
+from dmafl.experiments.sweep.sweep_folder import Sweep
 from dmafl.learning import saving
-from dmafl.measuring.cache import Cache
-from dmafl.measuring.measured import read_measured
-from dmafl.runs.folder import RunFolder
-from dmafl.study.results import Results
-from dmafl.sweeps.sweep import Sweep
 from faults.good_files import (
     CHECKPOINT,
     PARTS,

@@ -17,25 +17,26 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from dmafl.experiments.reproduction.outcome import CURVE, TOTALS
 
 import dmafl
+from dmafl.base.files import read_checked, sha256_of, write_checked
+from dmafl.calibration.cache import Cache
+from dmafl.calibration.running_estimates import RunningEstimates
+from dmafl.calibration.shipped import shipped_file
 from dmafl.data import npz
-from dmafl.files import read_checked, sha256_of, write_checked
+from dmafl.experiments.reproduction.results import Results
+from dmafl.experiments.reproduction.study_run import StudyRun
+from dmafl.experiments.run.folder import RunFolder
+from dmafl.experiments.sweep.sweep_folder import Sweep
 from dmafl.learning import saving
-from dmafl.measuring.cache import Cache
-from dmafl.measuring.online import RunningEstimates
-from dmafl.measuring.shipped import shipped_file
-from dmafl.runs.folder import RunFolder
 from dmafl.scenario import toml
 from dmafl.schemes.registry import BASELINES
-from dmafl.simulation.laboratory import Laboratory
-from dmafl.simulation.unit import Unit
-from dmafl.simulation.workers import Laboratories, open_workers
-from dmafl.study.results import CURVE, TOTALS, Results
-from dmafl.study.unit import Unit as StudyUnit
-from dmafl.sweeps.sweep import Sweep
+from dmafl.simulation.scheme_run import SchemeRun
+from dmafl.training.trainer import Trainer
+from dmafl.training.workers import Trainers, open_workers
 from dmafl.world.world import World
-from simulation.small import dataset, material, scenario, softmax
+from support.small_runs import components, dataset, scenario, softmax
 
 
 class Stop(Exception):
@@ -161,16 +162,16 @@ def resumed(folder: Path) -> object:
 
 
 @cache
-def bench() -> tuple[World, Laboratory, Any]:
+def bench() -> tuple[World, Trainer, Any]:
     small = small_scenario()
-    laboratories = Laboratories(small, material(small))
-    workers = open_workers(1, laboratories, small, material(small)).__enter__()
-    return World.resolve(small), laboratories.of(0), workers
+    trainers = Trainers(small, components(small))
+    workers = open_workers(1, trainers, small, components(small)).__enter__()
+    return World.resolve(small), trainers.of(0), workers
 
 
-def make_unit() -> Unit:
-    world, laboratory, workers = bench()
-    benches = laboratory.tasks
+def make_unit() -> SchemeRun:
+    world, trainer, workers = bench()
+    benches = trainer.tasks
     running = RunningEstimates(
         world.task_names,
         world.device_count,
@@ -178,7 +179,7 @@ def make_unit() -> Unit:
         [bench.settings.learning_rate for bench in benches],
         0,
     )
-    return Unit("fedasync", world, laboratory, workers, BASELINES["fedasync"](world), running)
+    return SchemeRun("fedasync", world, trainer, workers, BASELINES["fedasync"](world), running)
 
 
 def run_checked(folder: Path) -> object:
@@ -214,7 +215,7 @@ def kept_by(write: Callable[[Cache], None], pattern: str) -> Callable[[], bytes]
     return made
 
 
-STUDY_UNIT = StudyUnit("phone", "iid", "fedasync", 1)
+STUDY_UNIT = StudyRun("phone", "iid", "fedasync", 1)
 
 
 def good_outcome() -> bytes:

@@ -100,5 +100,7 @@ TESTS = {
         FUZZ_CASES,
         match="test_a_damaged_file",
     ),
-    "live": Tests("live page", ("tests/pages/test_hostile_connections.py",), {"DMAFL_FAULTS_LARGE": "1"}, 1),
+    "live": Tests(
+        "live page", ("tests/reports/html/test_hostile_connections.py",), {"DMAFL_FAULTS_LARGE": "1"}, 1
+    ),
 }

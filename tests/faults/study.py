@@ -17,8 +17,8 @@ SETTINGS = ("--only", "baselines")
 
 def tiny_study() -> None:
     """Let `dmafl reproduce` of this process carry out the tiny study."""
-    from dmafl.study import presets
-    from dmafl.study.design import TASKS, Study
+    from dmafl.experiments.reproduction import presets
+    from dmafl.experiments.reproduction.design import TASKS, Study
 
     softmax = SHORT | {"dataset": "tiny", "model": "softmax"}
     study = Study(

@@ -29,7 +29,7 @@ import pytest
 from faults.commands import Ended
 from faults.sealing import changed_manifest, changed_plan, changed_rows, changed_state, write_table
 from faults.warm_shell import Shell
-from patience import PATIENCE_S, wait_until
+from support.patience import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to find processes")
 
@@ -515,14 +515,16 @@ def test_a_plan_in_parquet_with_deep_metadata_is_refused(bench: Bench, tmp_path:
 @pytest.mark.parametrize("case", ["accuracy of 7", "accuracy of 1e999", "energy of 1e999", "total of 1e999"])
 def test_outcomes_of_the_study_that_cannot_be_are_refused(tmp_path: Path, case: str) -> None:
     """Medium 5: they were read."""
-    from dmafl.errors import BadInput
-    from dmafl.study.results import CURVE, TOTALS, Results
-    from dmafl.study.unit import Unit
+    from dmafl.experiments.reproduction.outcome import CURVE, TOTALS
+
+    from dmafl.base.errors import BadInput
+    from dmafl.experiments.reproduction.results import Results
+    from dmafl.experiments.reproduction.study_run import StudyRun
 
     what, _, value = case.partition(" of ")
     curve: dict[str, list[Any]] = {name: [0.0, 0.25, 0.5] for name in CURVE}
     task = {"totals": dict.fromkeys(TOTALS, 1.0), "curve": curve}
-    unit, results = Unit("phone", "iid", "fedasync", 1), Results(tmp_path)
+    unit, results = StudyRun("phone", "iid", "fedasync", 1), Results(tmp_path)
     results.write("k", unit, {"mnist": task}, {})
     (file,) = tmp_path.rglob("k.json")
     content = json.loads(file.read_text())
@@ -697,7 +699,7 @@ def test_a_name_does_not_move_the_folder_of_a_run(bench: Bench, tmp_path: Path, 
 
 @pytest.fixture
 def page(finished: Path) -> Iterator[tuple[str, int]]:
-    from dmafl.pages.live import LivePage
+    from dmafl.reports.html.live import LivePage
 
     with LivePage(finished, port=0) as served:
         address = urlsplit(served.address)

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dmafl.errors import BadInput
-from dmafl.files import notices
+from dmafl.base.errors import BadInput
+from dmafl.base.files import notices
 from faults.file_kinds import READERS
 from faults.good_files import clean_up
 from faults.mutations import changed, steps

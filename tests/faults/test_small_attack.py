@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from patience import PATIENCE_S
+from support.patience import PATIENCE_S
 
 CASES = {"kills": 4, "stops": 3, "stalls": 3, "disks": 2, "races": 3, "corruptions": 24, "network": 2}
 CLONE = Path(__file__).resolve().parents[2]

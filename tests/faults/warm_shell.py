@@ -75,14 +75,14 @@ class _SlowWorkers:
 
 def slow_results(stop: int, looks_file: str) -> None:
     """Results come late; a stop is asked for at the `stop`-th look, and the looks are counted in a file."""
-    from dmafl.runs import execute
-    from dmafl.simulation.workers import InProcess
+    from dmafl.experiments.run import execute
+    from dmafl.training.workers import InProcess
 
     looks = 0
 
     @contextmanager
-    def opened(count: int, laboratories: Any, *more: Any) -> Iterator[_SlowWorkers]:
-        yield _SlowWorkers(InProcess(laboratories))
+    def opened(count: int, trainers: Any, *more: Any) -> Iterator[_SlowWorkers]:
+        yield _SlowWorkers(InProcess(trainers))
 
     def asked() -> bool:
         nonlocal looks
@@ -107,7 +107,7 @@ def tired_policies() -> None:
     def made(world: Any) -> Any:
         policies = make(world)
         for policy in policies:
-            policy.free = lambda device, now, aggregated: []
+            policy.on_idle = lambda device, now, aggregated: []
         return policies
 
     BASELINES["fedasync"] = made
@@ -115,7 +115,7 @@ def tired_policies() -> None:
 
 def die_at_save(number: int) -> None:
     """As a power cut after the `number`-th state was saved."""
-    from dmafl.runs.folder import RunFolder
+    from dmafl.experiments.run.folder import RunFolder
 
     write, saves = RunFolder.write_checkpoint, [0]
 
@@ -130,7 +130,7 @@ def die_at_save(number: int) -> None:
 
 def stop_before_the_cleaning() -> None:
     """SIGTERM when all outputs are written and the folders of the way are about to be removed."""
-    from dmafl.runs.folder import RunFolder
+    from dmafl.experiments.run.folder import RunFolder
 
     def stopped(self: RunFolder) -> None:
         os.kill(os.getpid(), signal.SIGTERM)

@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
-from dmafl.errors import BadInput
+from dmafl.base.errors import BadInput
 from dmafl.learning.aggregation import Constant, Hinge, Polynomial, mix, mix_weight
 
 

@@ -2,10 +2,10 @@ import sys
 
 import pytest
 
-from dmafl.errors import BadInput
+from dmafl.base.errors import BadInput
 from dmafl.learning.architectures import architecture, check_fit
 from dmafl.learning.models import build
-from patience import carried_out
+from support.patience import carried_out
 
 PARAMETERS = {"softmax": [7_850], "cnn": [2_432, 51_264, 409_856, 2_570]}
 """Table I of the paper, layer by layer."""

@@ -3,13 +3,13 @@ import pytest
 import torch
 from torch import nn
 
-from dmafl.errors import BadInput
+from dmafl.base.errors import BadInput
+from dmafl.base.randomness import generator
 from dmafl.learning.fitting import check_fit
 from dmafl.learning.inputs import Inputs
 from dmafl.learning.local_sgd import train
 from dmafl.learning.models import build
 from dmafl.learning.parameters import FlatModel
-from dmafl.randomness import generator
 
 
 class Counting(nn.Module):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dmafl.errors import BadInput
+from dmafl.base.errors import BadInput
 from dmafl.learning.inputs import Inputs, channel_statistics, pixels, standardised
 
 TOLERANCE = 1e-6

@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from dmafl.errors import BadInput
+from dmafl.base.errors import BadInput
+from dmafl.base.randomness import generator
 from dmafl.learning.divergence import Diverged
 from dmafl.learning.evaluation import evaluate, fixed_subset
 from dmafl.learning.inputs import Inputs, pixels, standardised
 from dmafl.learning.local_sgd import train
 from dmafl.learning.models import build
 from dmafl.learning.parameters import FlatModel
-from dmafl.randomness import generator
-from patience import carried_out
+from support.patience import carried_out
 
 ROUNDINGS = 2e-5
 """Relative; sums of up to 100 float32 products, taken in another order, over up to 12 steps."""
@@ -227,7 +227,7 @@ from dmafl.learning.local_sgd import train
 from dmafl.learning.models import build
 from dmafl.learning.parameters import FlatModel
 from dmafl.learning.threads import compute_with_one_thread
-from dmafl.randomness import generator
+from dmafl.base.randomness import generator
 compute_with_one_thread()
 for name, shape in (("softmax", (28, 28)), ("cnn", (32, 32, 3))):
     draw = np.random.default_rng(0)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from dmafl.errors import BadInput
+from dmafl.base.errors import BadInput
 from dmafl.learning.models import build
 
 

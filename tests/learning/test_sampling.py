@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from dmafl.errors import BadInput
+from dmafl.base.errors import BadInput
+from dmafl.base.randomness import generator
 from dmafl.learning.sampling import batches, simple_random_samples
-from dmafl.randomness import generator
 
 SURE = 1e-3
 """Least p-value; the seeds are fixed, so the tests cannot flicker."""

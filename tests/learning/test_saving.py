@@ -6,7 +6,7 @@ import torch
 from safetensors.numpy import save as serialise
 from safetensors.torch import load_file
 
-from dmafl.errors import BadInput
+from dmafl.base.errors import BadInput
 from dmafl.learning.models import build
 from dmafl.learning.parameters import FlatModel
 from dmafl.learning.saving import load, save

@@ -5,20 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dmafl.errors import BadInput
-from dmafl.planning.auto import auto
-from dmafl.planning.choice import jobs_from, times_of
-from dmafl.planning.descent import middling
+from dmafl.base.errors import BadInput
+from dmafl.planning.decision import jobs_from, times_of
 from dmafl.planning.effort import Effort
+from dmafl.planning.infeasibility import Infeasible
+from dmafl.planning.loss_models.models import CONCENTRATION, Calibrated
 from dmafl.planning.lower_bound import lower_bound
 from dmafl.planning.problem import make_problem
-from dmafl.planning.quality import CONCENTRATION, Calibrated
-from dmafl.planning.resources import solve_resources
-from dmafl.planning.revise import replan, state_of
+from dmafl.planning.replan import replan, state_of
+from dmafl.planning.resources.best_resources import solve_resources
+from dmafl.planning.search.auto import auto
+from dmafl.planning.search.descent import middling
 from dmafl.planning.solve import solve
-from dmafl.planning.synthetic import synthetic_knowledge, synthetic_problem, synthetic_world
-from dmafl.planning.troubles import Infeasible
-from dmafl.theory.features import LabelMix
+from dmafl.theory.label_mix import LabelMix
+from support.synthetic_problems import synthetic_estimates, synthetic_problem, synthetic_world
 
 KINDS = [("calibrated", "gram"), ("sharp", "diagonal")]
 
@@ -55,22 +55,22 @@ def test_the_same_seed_gives_the_same_plan() -> None:
     """Without a time limit that cuts it short."""
     problem = synthetic_problem(3, 1, 5, 2)
     first, second = (auto(problem, Effort(60.0), seed=1) for _ in range(2))
-    for a, b in zip(first.choices, second.choices, strict=True):
+    for a, b in zip(first.decisions, second.decisions, strict=True):
         for name in ("device", "version", "steps", "batch", "frequency_Hz"):
             np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
 
 
 def test_a_revised_plan_keeps_what_has_happened_and_is_no_worse() -> None:
     world = synthetic_world(5, 2, 10, 4)
-    knowledge = synthetic_knowledge(world, 4)
-    plan = solve(make_problem(world, knowledge), effort=Effort(4))
+    estimates = synthetic_estimates(world, 4)
+    plan = solve(make_problem(world, estimates), effort=Effort(4))
     now_s = float(np.median(plan.timeline.end_s))
     state = state_of(plan.schedule, world, now_s)
     assert 0 < len(state.jobs) < len(plan.schedule)
     assert (plan.schedule.start_s <= now_s).sum() == (state.jobs.start_s <= now_s).sum(), (
         "what was begun stays"
     )
-    revised = replan(plan, state, knowledge, effort=4)
+    revised = replan(plan, state, estimates, effort=4)
     assert revised.executable
     assert plan.objective is not None and revised.objective is not None
     assert revised.objective <= plan.objective * (1 + 1e-9)
@@ -87,16 +87,16 @@ def test_a_prediction_that_does_not_weigh_balance_is_not_left_with_a_stale_order
     """With labels as all that tells devices apart, cheap orders are one-sided, and only stale ones spread the work."""
     problem = synthetic_problem(8, 1, 40, 1, exchange=1.0)
     (task,) = problem.tasks
-    assert isinstance(task.quality, Calibrated)
-    calibration = task.quality.calibration
+    assert isinstance(task.loss_model, Calibrated)
+    calibration = task.loss_model.calibration
     weights = replace(calibration.weights, gram_bias=0.0, label_bias=3.0)
     quality = replace(
-        task.quality,
+        task.loss_model,
         calibration=replace(calibration, weights=weights, response=10.0),
         labels=LabelMix(np.eye(8), np.ones(8)),  # one label a device
         concentration=0.0,
     )
-    problem = replace(problem, tasks=(replace(task, quality=quality),))
+    problem = replace(problem, tasks=(replace(task, loss_model=quality),))
     in_turn = solve_resources(problem, [middling(task, np.arange(40) % 8, np.arange(40))])
     # With the cheap order alone to begin with, it ended 1.2% worse than devices in turn.
     assert auto(problem, Effort(8.0)).objective <= in_turn.objective
@@ -106,8 +106,8 @@ def test_few_devices_cost_something() -> None:
     problem = synthetic_problem(4, 1, 12, 1)
     (task,) = problem.tasks
     even, alone = (
-        task.quality.terms(jobs_from(problem, task, choice, times_of(task, choice)))["concentration"]
-        for choice in (
+        task.loss_model.terms(jobs_from(problem, task, decision, times_of(task, decision)))["concentration"]
+        for decision in (
             middling(task, np.arange(12) % 4, np.arange(12)),
             middling(task, np.zeros(12, dtype=np.int64), np.arange(12)),
         )
@@ -118,8 +118,8 @@ def test_few_devices_cost_something() -> None:
 
 def test_a_participation_floor_is_kept() -> None:
     world = synthetic_world(4, 1, 16, 1)
-    knowledge = synthetic_knowledge(world, 1)
-    plan = solve(make_problem(world, knowledge, participation=1.0), effort=Effort(4))
+    estimates = synthetic_estimates(world, 1)
+    plan = solve(make_problem(world, estimates, participation=1.0), effort=Effort(4))
     assert np.bincount(plan.schedule.device, minlength=4).min() >= 4
 
 
@@ -142,7 +142,7 @@ def test_what_cannot_be_is_named_with_what_would_help(
 
         world = World.resolve(world.scenario.model_copy(update={"fleet": fleet}))
     with pytest.raises(Infeasible) as caught:
-        solve(make_problem(world, synthetic_knowledge(world, 0)), effort=Effort(2))
+        solve(make_problem(world, synthetic_estimates(world, 0)), effort=Effort(2))
     assert caught.value.problems[0].name == name
     assert remedy in caught.value.problems[0].remedy
 
@@ -150,10 +150,10 @@ def test_what_cannot_be_is_named_with_what_would_help(
 def test_the_remedy_for_a_window_is_enough() -> None:
     world = synthetic_world(3, 1, 6, 0, window_s=0.05)
     with pytest.raises(Infeasible) as caught:
-        solve(make_problem(world, synthetic_knowledge(world, 0)), effort=Effort(2))
+        solve(make_problem(world, synthetic_estimates(world, 0)), effort=Effort(2))
     needed = float(caught.value.problems[0].remedy.split("Raise window_s to ")[1].split(" s")[0])
     wider = synthetic_world(3, 1, 6, 0, window_s=needed)
-    assert solve(make_problem(wider, synthetic_knowledge(wider, 0)), effort=Effort(2)).executable
+    assert solve(make_problem(wider, synthetic_estimates(wider, 0)), effort=Effort(2)).executable
 
 
 def test_unknown_solvers_and_qualities_are_refused() -> None:

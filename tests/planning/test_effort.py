@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from dmafl.errors import BadInput
+from dmafl.base.errors import BadInput
 from dmafl.planning.effort import CutOff, Effort
-from dmafl.planning.revise import replan, state_of
+from dmafl.planning.effort_costs import WEIGHTS, Work
+from dmafl.planning.infeasibility import Infeasible
+from dmafl.planning.replan import replan, state_of
 from dmafl.planning.schemes import plan_for
 from dmafl.planning.solve import problem_in_time, solve
-from dmafl.planning.synthetic import synthetic_knowledge, synthetic_problem, synthetic_world
-from dmafl.planning.troubles import Infeasible
-from dmafl.planning.weights import WEIGHTS, Work
-from dmafl.plans.plan import Plan
+from dmafl.schedule.plan import Plan
+from support.synthetic_problems import synthetic_estimates, synthetic_problem, synthetic_world
 
 CLOCKS = ("monotonic", "perf_counter", "process_time", "thread_time", "time")
 OVERRUN_S = 1.0
@@ -66,14 +66,14 @@ def test_no_clock_changes_plans_of_schemes_and_revisions(mad_clocks: Callable[[i
     world = synthetic_world(5, 1, 10, 0, window_s=100.0)
     roomy = replace(world.devices, battery_J=100.0 * world.devices.battery_J)  # drawn resources need more
     world = replace(world, devices=roomy)
-    knowledge = synthetic_knowledge(world, 0)
+    estimates = synthetic_estimates(world, 0)
 
     def made() -> list[Plan]:
         plans = [
-            plan_for(scheme, world, knowledge, effort=0.3) for scheme in ("dma-fl", "dma-fl-nr", "dma-fl-ns")
+            plan_for(scheme, world, estimates, effort=0.3) for scheme in ("dma-fl", "dma-fl-nr", "dma-fl-ns")
         ]
         half = state_of(plans[0].schedule, world, 0.5 * float(plans[0].timeline.end_s.max()))
-        return [*plans, replan(plans[0], half, knowledge, effort=0.3)]
+        return [*plans, replan(plans[0], half, estimates, effort=0.3)]
 
     before = made()
     mad_clocks(5)
@@ -127,9 +127,9 @@ def test_solvers_end_at_a_time_limit_and_say_so(
 def test_a_large_problem_ends_at_its_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "monotonic", time.process_time)
     world = synthetic_world(600, 2, 500, 0)
-    knowledge, begun = synthetic_knowledge(world, 0), time.process_time()
+    estimates, begun = synthetic_estimates(world, 0), time.process_time()
     effort = Effort(30.0, 3.0)
-    plan = solve(problem_in_time(effort, world, knowledge), effort=effort)
+    plan = solve(problem_in_time(effort, world, estimates), effort=effort)
     assert time.process_time() - begun < 3.0 + OVERRUN_S
     assert plan.executable and plan.status.startswith("cut off after 3 s")
 
@@ -147,7 +147,7 @@ def test_the_making_of_a_problem_obeys_the_limit_too(monkeypatch: pytest.MonkeyP
     ticks = iter(range(10**9))
     monkeypatch.setattr(time, "monotonic", lambda: float(next(ticks)))
     with pytest.raises(Infeasible, match="time_limit_s"):
-        problem_in_time(Effort(1.0, 0.5), world, synthetic_knowledge(world, 0))
+        problem_in_time(Effort(1.0, 0.5), world, synthetic_estimates(world, 0))
 
 
 def test_parts_of_an_effort_share_its_count() -> None:

@@ -5,15 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dmafl.errors import BadInput
-from dmafl.planning.partial import resources_for
+from dmafl.base.errors import BadInput
+from dmafl.planning.infeasibility import Infeasible, certain_infeasibility
 from dmafl.planning.problem import make_problem
-from dmafl.planning.synthetic import synthetic_knowledge, synthetic_problem, synthetic_world
-from dmafl.planning.troubles import Infeasible, certain_troubles
+from dmafl.planning.search.half_given import resources_for
 from dmafl.scenario.toml import from_plain
 from dmafl.schedule.jobs import Schedule
 from dmafl.world.world import World
-from properties.extremes import must_be_sound, plan_quickly, put, usual
+from support.extremes import must_be_sound, plan_quickly, put, usual
+from support.synthetic_problems import synthetic_estimates, synthetic_problem, synthetic_world
 
 
 def problem_with(case: int = 0, **changes: float):
@@ -21,7 +21,7 @@ def problem_with(case: int = 0, **changes: float):
     for key, value in changes.items():
         put(plain, key.replace("__", "."), value)
     world = World.resolve(from_plain(plain))
-    return make_problem(world, synthetic_knowledge(world, case))
+    return make_problem(world, synthetic_estimates(world, case))
 
 
 def test_windows_are_met_where_energy_costs_nothing(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_windows_are_met_where_energy_costs_nothing(tmp_path: Path) -> None:
     for key in ("device_energy_weight", "station_energy_weight"):
         put(plain, f"objective.{key}", 0.0)
     world = World.resolve(from_plain(plain))
-    must_be_sound(plan_quickly(make_problem(world, synthetic_knowledge(world, 0))), tmp_path)
+    must_be_sound(plan_quickly(make_problem(world, synthetic_estimates(world, 0))), tmp_path)
 
 
 def test_time_at_a_price_and_energy_at_none_do_not_overflow(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_without_any_weight_there_is_a_plan(tmp_path: Path) -> None:
 
 def test_a_dead_channel_is_named_and_the_remedy_is_possible() -> None:
     problem = problem_with(channel__kind="fixed", channel__uplink_gain=1e-30)
-    (first, *_) = certain_troubles(problem)
+    (first, *_) = certain_infeasibility(problem)
     assert first.name == "tasks.task_0.window_s"
     assert "raise bandwidths" in first.remedy
     with pytest.raises(Infeasible):
@@ -78,13 +78,13 @@ def test_an_order_that_does_not_complete_its_slots_is_refused() -> None:
 
 def test_restarts_of_the_search_for_a_price_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A window that is met at every price and missed at none: the search began anew for ever."""
-    from dmafl.planning import descent
+    from dmafl.planning.search import descent
 
     problem = synthetic_problem(3, 1, 6, 0)
-    search = descent.Descent(problem, problem.tasks[0], 1, np.zeros(3))
+    search = descent.BlockDescent(problem, problem.tasks[0], 1, np.zeros(3))
     asked = []
 
-    def late_s(task, choice, times=None):
+    def late_s(task, decision, times=None):
         asked.append(search.window_price)
         return 1.0 if search.window_price == 0.0 else -1e6
 

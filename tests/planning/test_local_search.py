@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from dmafl.planning.effort import Effort
-from dmafl.planning.found import found_of
-from dmafl.planning.local_search import LimitPrices, search
-from dmafl.planning.moves import Moves, allowed, overlaid
-from dmafl.planning.repair import fastest
+from dmafl.planning.incumbent import incumbent_of
+from dmafl.planning.search.local_search import LimitPrices, search
+from dmafl.planning.search.moves import Moves, allowed, overlaid
+from dmafl.planning.search.repair import fastest
 from dmafl.planning.solve import solve
-from dmafl.planning.synthetic import synthetic_problem
+from support.synthetic_problems import synthetic_problem
 
 PATIENT = 60.0
 
@@ -18,11 +18,11 @@ PATIENT = 60.0
 def test_search_improves_a_poor_plan_within_its_limits(quality: str, dissimilarity: str) -> None:
     problem = synthetic_problem(5, 2, 8, 3, quality=quality, dissimilarity=dissimilarity)
     poor = [fastest(problem, task) for task in problem.tasks]
-    before = found_of(problem, poor)
-    after = found_of(problem, search(problem, poor, Effort(PATIENT), 0))
+    before = incumbent_of(problem, poor)
+    after = incumbent_of(problem, search(problem, poor, Effort(PATIENT), 0))
     assert before.violation == after.violation == 0
     assert after.objective < 0.9 * before.objective
-    again = found_of(problem, search(problem, poor, Effort(PATIENT), 0))
+    again = incumbent_of(problem, search(problem, poor, Effort(PATIENT), 0))
     assert again.objective == after.objective
     best = solve(problem, effort=Effort(PATIENT))
     assert best.objective is not None and after.objective < 1.2 * best.objective
@@ -35,14 +35,14 @@ def test_search_for_work_leaves_the_schedule() -> None:
     for before, after in zip(poor, found, strict=True):
         np.testing.assert_array_equal(after.device, before.device)
         np.testing.assert_array_equal(after.version, before.version)
-    assert found_of(problem, found).objective < found_of(problem, poor).objective
+    assert incumbent_of(problem, found).objective < incumbent_of(problem, poor).objective
 
 
 def test_a_window_with_a_price_may_be_missed_a_little() -> None:
     problem = synthetic_problem(5, 1, 10, 3, window_s=1.4)
     poor = [fastest(problem, task) for task in problem.tasks]
     cheap = LimitPrices(np.full(1, 1e-9), np.zeros(5))
-    violation = found_of(problem, search(problem, poor, Effort(PATIENT), 0, prices=cheap)).violation
+    violation = incumbent_of(problem, search(problem, poor, Effort(PATIENT), 0, prices=cheap)).violation
     assert 0 < violation <= 0.05 * (1 + 1e-9)
 
 
@@ -52,12 +52,14 @@ def test_moves_keep_the_rules(floor: int) -> None:
 
     problem = synthetic_problem(4, 1, 12, 1)
     task = replace(problem.tasks[0], fewest_slots=floor)
-    choice = fastest(problem, task).with_(device=np.arange(12) % 4, version=np.maximum(np.arange(12) - 2, 0))
-    assert allowed(task, choice, choice)
-    drawn = Moves(problem, task, np.random.default_rng(0)).drawn(choice, 400)
+    decision = fastest(problem, task).with_(
+        device=np.arange(12) % 4, version=np.maximum(np.arange(12) - 2, 0)
+    )
+    assert allowed(task, decision, decision)
+    drawn = Moves(problem, task, np.random.default_rng(0)).drawn(decision, 400)
     assert len(drawn) > 100
-    assert all(allowed(task, one, choice) for one in drawn)
-    assert any((one.version != choice.version).any() for one in drawn)
+    assert all(allowed(task, one, decision) for one in drawn)
+    assert any((one.version != decision.version).any() for one in drawn)
     for one in drawn:
         assert (one.frequency_Hz >= task.lowest_Hz[one.device] * (1 - 1e-12)).all()
         assert (one.frequency_Hz <= task.highest_Hz[one.device] * (1 + 1e-12)).all()

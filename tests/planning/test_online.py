@@ -8,17 +8,18 @@ import pytest
 
 from dmafl.planning.effort import Effort
 from dmafl.planning.online import Online
-from dmafl.planning.problem import Knowledge, make_problem
-from dmafl.planning.revise import State, replan
+from dmafl.planning.problem import make_problem
+from dmafl.planning.replan import State, replan
 from dmafl.planning.solve import solve
-from dmafl.planning.synthetic import synthetic_knowledge, synthetic_world
-from dmafl.plans.plan import Plan
+from dmafl.planning.task_estimates import TaskEstimates
 from dmafl.schedule.jobs import Schedule
+from dmafl.schedule.plan import Plan
 from dmafl.schedule.rules import check_schedule
 from dmafl.server.core import Server
 from dmafl.simulation.clock import VirtualClock
 from dmafl.simulation.dry_run import _Notes, _Untrained
-from dmafl.theory.features import LabelMix
+from dmafl.theory.label_mix import LabelMix
+from support.synthetic_problems import synthetic_estimates, synthetic_world
 
 SLOTS, EVERY = 16, 3
 PATIENT = 60.0
@@ -29,20 +30,20 @@ COLUMNS = ("device", "version", "steps", "batch", "frequency_Hz", "start_s")
 class Reviser:
     """Plans anew with what is known by then, and notes it."""
 
-    def __init__(self, plan: Plan, knowledge: dict[str, Knowledge]) -> None:
-        self.plan, self.knowledge = plan, knowledge
+    def __init__(self, plan: Plan, estimates: dict[str, TaskEstimates]) -> None:
+        self.plan, self.estimates = plan, estimates
         self.calls: list[tuple[int, float, Schedule, Schedule]] = []
 
     def __call__(self, task: int, jobs: Schedule, kept: int, now: float) -> Schedule:
         state = State(now, jobs.take(jobs.slot < kept))
         before = replace(self.plan, schedule=jobs)
-        revised = replan(before, state, self.knowledge, effort=PATIENT).schedule
+        revised = replan(before, state, self.estimates, effort=PATIENT).schedule
         self.calls.append((kept, now, jobs, revised))
         return revised
 
 
-def online(plan: Plan, knowledge: dict[str, Knowledge]) -> tuple[Online, Reviser]:
-    revise = Reviser(plan, knowledge)
+def online(plan: Plan, estimates: dict[str, TaskEstimates]) -> tuple[Online, Reviser]:
+    revise = Reviser(plan, estimates)
     return Online(plan.world, 0, plan.schedule, EVERY, revise), revise
 
 
@@ -62,20 +63,20 @@ def carried_out(
 
 
 @pytest.fixture(scope="module")
-def known() -> tuple[Plan, dict[str, Knowledge]]:
+def known() -> tuple[Plan, dict[str, TaskEstimates]]:
     """A plan, and labels that are others by the time of its first revision."""
     world = synthetic_world(5, 1, SLOTS, 6)
-    knowledge = synthetic_knowledge(world, 6)
-    plan = solve(make_problem(world, knowledge), effort=Effort(PATIENT))
-    labels = knowledge["task_0"].labels
+    estimates = synthetic_estimates(world, 6)
+    plan = solve(make_problem(world, estimates), effort=Effort(PATIENT))
+    labels = estimates["task_0"].labels
     assert labels is not None
     others = LabelMix(np.roll(labels.held, 1, axis=0), labels.asked)
-    return plan, {"task_0": replace(knowledge["task_0"], labels=others)}
+    return plan, {"task_0": replace(estimates["task_0"], labels=others)}
 
 
-def test_a_task_is_planned_anew_and_what_was_told_stays(known: tuple[Plan, dict[str, Knowledge]]) -> None:
-    plan, knowledge = known
-    policy, revise = online(plan, knowledge)
+def test_a_task_is_planned_anew_and_what_was_told_stays(known: tuple[Plan, dict[str, TaskEstimates]]) -> None:
+    plan, estimates = known
+    policy, revise = online(plan, estimates)
     done = carried_out(plan, policy)
     assert len(revise.calls) >= 2
     last = plan.schedule
@@ -99,10 +100,10 @@ def test_a_task_is_planned_anew_and_what_was_told_stays(known: tuple[Plan, dict[
 
 @pytest.mark.parametrize("event", [2, 9, 20])
 def test_a_resumed_task_goes_on_as_if_nothing_had_happened(
-    known: tuple[Plan, dict[str, Knowledge]], event: int
+    known: tuple[Plan, dict[str, TaskEstimates]], event: int
 ) -> None:
-    plan, knowledge = known
-    whole, first, spare = (online(plan, knowledge)[0] for _ in range(3))
+    plan, estimates = known
+    whole, first, spare = (online(plan, estimates)[0] for _ in range(3))
     through = carried_out(plan, whole)
     resumed = carried_out(plan, first, event, spare)
     assert len(through) == SLOTS

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmafl.planning.choice import Choice, cost_of, device_J, jobs_from, times_of
-from dmafl.planning.label_slopes import Labelled, label_slopes_and_curvature, scores_of_all
+from dmafl.planning.decision import TaskDecision, cost_of, device_J, jobs_from, times_of
+from dmafl.planning.loss_models.label_slopes import Labelled, label_slopes_and_curvature, scores_of_all
+from dmafl.planning.loss_models.models import Calibrated
 from dmafl.planning.problem import Problem
-from dmafl.planning.quality import Calibrated
-from dmafl.planning.resources import Resources, solve_resources
-from dmafl.planning.synthetic import synthetic_problem
-from planning.ipopt_resources import Model, smooth
+from dmafl.planning.resources.best_resources import Resources, solve_resources
+from reference.ipopt_resources import Model, smooth
+from support.synthetic_problems import synthetic_problem
 
 AGREEMENT = 1e-5
 """Relative difference to IPOPT in the objective."""
@@ -23,46 +23,51 @@ STARTS = 5
 MODELS = (("calibrated", "gram"), ("sharp", "diagonal"))
 
 
-def start_of(problem: Problem, stale: int, steps: float = 8.0, batch: float = 16.0) -> list[Choice]:
+def start_of(problem: Problem, stale: int, steps: float = 8.0, batch: float = 16.0) -> list[TaskDecision]:
     """Devices take turns, `stale` + 1 of them at a time, at the highest frequency."""
-    choices = []
+    decisions = []
     for task in problem.tasks:
         slot = np.arange(task.slots)
         device = (slot + task.number) % problem.devices
         late = min(stale, task.most_stale, problem.devices - 1)
         work = np.full(task.slots, steps), np.full(task.slots, batch)
-        choices.append(Choice(device, np.maximum(0, slot - late), *work, task.highest_Hz[device] * 1.0))
-    return choices
+        decisions.append(
+            TaskDecision(device, np.maximum(0, slot - late), *work, task.highest_Hz[device] * 1.0)
+        )
+    return decisions
 
 
-def cost(problem: Problem, choices: Sequence[Choice]) -> float:
+def cost(problem: Problem, decisions: Sequence[TaskDecision]) -> float:
     return sum(
-        cost_of(problem, task, choice).total for task, choice in zip(problem.tasks, choices, strict=True)
+        cost_of(problem, task, decision).total
+        for task, decision in zip(problem.tasks, decisions, strict=True)
     )
 
 
-def spent_J(problem: Problem, choices: Sequence[Choice]) -> Any:
-    return sum(device_J(problem, task, choice) for task, choice in zip(problem.tasks, choices, strict=True))
+def spent_J(problem: Problem, decisions: Sequence[TaskDecision]) -> Any:
+    return sum(
+        device_J(problem, task, decision) for task, decision in zip(problem.tasks, decisions, strict=True)
+    )
 
 
-def check_limits(problem: Problem, choices: Sequence[Choice]) -> None:
-    for task, choice in zip(problem.tasks, choices, strict=True):
-        times = times_of(task, choice)
-        assert (times.version == choice.version).all()
-        assert (times.end_s <= task.window_s[choice.device] * (1 + LIMIT)).all()
+def check_limits(problem: Problem, decisions: Sequence[TaskDecision]) -> None:
+    for task, decision in zip(problem.tasks, decisions, strict=True):
+        times = times_of(task, decision)
+        assert (times.version == decision.version).all()
+        assert (times.end_s <= task.window_s[decision.device] * (1 + LIMIT)).all()
         for value, (low, high) in (
-            (choice.steps, task.steps_range),
-            (choice.batch, task.batch_range),
-            (choice.frequency_Hz, (task.lowest_Hz[choice.device], task.highest_Hz[choice.device])),
+            (decision.steps, task.steps_range),
+            (decision.batch, task.batch_range),
+            (decision.frequency_Hz, (task.lowest_Hz[decision.device], task.highest_Hz[decision.device])),
         ):
             assert (value >= np.asarray(low) * (1 - LIMIT)).all()
             assert (value <= np.asarray(high) * (1 + LIMIT)).all()
-    assert (spent_J(problem, choices) <= problem.world.devices.battery_J * (1 + LIMIT)).all()
+    assert (spent_J(problem, decisions) <= problem.world.devices.battery_J * (1 + LIMIT)).all()
 
 
-def samples_of(problem: Problem, choices: Sequence[Choice]) -> list[Any]:
-    pairs = zip(problem.tasks, choices, strict=True)
-    return [jobs_from(problem, task, choice, times_of(task, choice)).samples for task, choice in pairs]
+def samples_of(problem: Problem, decisions: Sequence[TaskDecision]) -> list[Any]:
+    pairs = zip(problem.tasks, decisions, strict=True)
+    return [jobs_from(problem, task, decision, times_of(task, decision)).samples for task, decision in pairs]
 
 
 def with_world(problem: Problem, **changes: Any) -> Problem:
@@ -74,11 +79,11 @@ def with_world(problem: Problem, **changes: Any) -> Problem:
 def without_drift(problem: Problem) -> Problem:
     tasks = []
     for task in problem.tasks:
-        quality: Any = task.quality
+        quality: Any = task.loss_model
         none = np.zeros(quality.constants.devices)
         names = ("drift_idle", "drift_active", "drift_idle_size", "drift_active_size")
         constants = replace(quality.constants, **dict.fromkeys(names, none))
-        tasks.append(replace(task, quality=replace(quality, constants=constants)))
+        tasks.append(replace(task, loss_model=replace(quality, constants=constants)))
     return replace(problem, tasks=tuple(tasks))
 
 
@@ -98,8 +103,8 @@ def test_ipopt_agrees(
     problem = smooth(synthetic_problem(*size, seed, quality=quality, dissimilarity=dissimilarity))
     found = solve_resources(problem, start_of(problem, stale))
     assert found.converged and found.feasible
-    check_limits(problem, found.choices)
-    model = Model(problem, found.choices, samples_of(problem, found.choices))
+    check_limits(problem, found.decisions)
+    model = Model(problem, found.decisions, samples_of(problem, found.decisions))
     starts = STARTS if size[2] < 30 else 2
     reached = [model.solve(start) for start in range(starts)]
     assert np.isfinite(reached).any()
@@ -119,39 +124,41 @@ def test_never_worse_than_the_start_and_no_way_down_from_the_end(
     start = start_of(problem, stale)
     found = solve_resources(problem, start)
     assert found.converged and found.feasible
-    check_limits(problem, found.choices)
-    assert found.objective == pytest.approx(cost(problem, found.choices), rel=1e-12)
+    check_limits(problem, found.decisions)
+    assert found.objective == pytest.approx(cost(problem, found.decisions), rel=1e-12)
     assert found.objective <= cost(problem, start)
     rng = np.random.default_rng(0)
     if quality == "sharp" and stale:
         return  # the drift of others' data has kinks, and versions jump
     for _ in range(40):
         changed = [
-            _nudged(rng, problem, task, choice)
-            for task, choice in zip(problem.tasks, found.choices, strict=True)
+            _nudged(rng, problem, task, decision)
+            for task, decision in zip(problem.tasks, found.decisions, strict=True)
         ]
-        inside = all(_as_planned(task, choice) for task, choice in zip(problem.tasks, changed, strict=True))
+        inside = all(
+            _as_planned(task, decision) for task, decision in zip(problem.tasks, changed, strict=True)
+        )
         if inside and (spent_J(problem, changed) <= problem.world.devices.battery_J).all():
             assert cost(problem, changed) >= found.objective * (1 - 1e-6)
 
 
-def _as_planned(task: Any, choice: Choice) -> bool:
+def _as_planned(task: Any, decision: TaskDecision) -> bool:
     """Whether windows are kept and every job receives the version chosen."""
-    times = times_of(task, choice)
-    in_time = bool((times.end_s <= task.window_s[choice.device]).all())
-    return in_time and bool((times.version == choice.version).all())
+    times = times_of(task, decision)
+    in_time = bool((times.end_s <= task.window_s[decision.device]).all())
+    return in_time and bool((times.version == decision.version).all())
 
 
-def _nudged(rng: np.random.Generator, problem: Problem, task: Any, choice: Choice) -> Choice:
+def _nudged(rng: np.random.Generator, problem: Problem, task: Any, decision: TaskDecision) -> TaskDecision:
     """Slightly other work of a few jobs, within its ranges."""
     size = 10.0 ** rng.uniform(-3, -1.5)
     here = rng.random(task.slots) < 0.3
     factor = np.where(here, np.exp(rng.normal(0, size, (3, task.slots))), 1.0)
-    i = choice.device
-    return choice.with_(
-        steps=np.clip(choice.steps * factor[0], *task.steps_range),
-        batch=np.clip(choice.batch * factor[1], *task.batch_range),
-        frequency_Hz=np.clip(choice.frequency_Hz * factor[2], task.lowest_Hz[i], task.highest_Hz[i]),
+    i = decision.device
+    return decision.with_(
+        steps=np.clip(decision.steps * factor[0], *task.steps_range),
+        batch=np.clip(decision.batch * factor[1], *task.batch_range),
+        frequency_Hz=np.clip(decision.frequency_Hz * factor[2], task.lowest_Hz[i], task.highest_Hz[i]),
     )
 
 
@@ -160,8 +167,8 @@ def test_without_drift_and_with_time_the_lowest_frequency_is_best(quality: str, 
     problem = synthetic_problem(3, 2, 6, 0, quality=quality, dissimilarity=dissimilarity)
     problem = with_windows(without_drift(problem), 1e5)
     found = solve_resources(problem, start_of(problem, 0))
-    for task, choice in zip(problem.tasks, found.choices, strict=True):
-        assert choice.frequency_Hz == pytest.approx(task.lowest_Hz[choice.device], rel=1e-3)
+    for task, decision in zip(problem.tasks, found.decisions, strict=True):
+        assert decision.frequency_Hz == pytest.approx(task.lowest_Hz[decision.device], rel=1e-3)
     assert found.window_prices == pytest.approx(0.0, abs=1e-9)
 
 
@@ -175,7 +182,7 @@ def test_a_tight_window_is_used_to_its_end_and_has_the_price_of_a_second(
     window_s = 1.5 * least_s
     tight, wider = with_windows(problem, window_s), with_windows(problem, 1.01 * window_s)
     found, more = solve_resources(tight, start), solve_resources(wider, start)
-    end_s = times_of(tight.tasks[0], found.choices[0]).end_s[-1]
+    end_s = times_of(tight.tasks[0], found.decisions[0]).end_s[-1]
     assert end_s == pytest.approx(window_s, rel=1e-6)
     saved = (found.objective - more.objective) / (0.01 * window_s)
     assert 0.5 * (found.window_prices[0] + more.window_prices[0]) == pytest.approx(saved, rel=0.01)
@@ -187,9 +194,9 @@ def test_a_binding_battery_is_used_up_and_has_the_price_of_a_joule() -> None:
     problem = synthetic_problem(3, 2, 6, 1, drift={"kind": "none"})
     start = start_of(problem, 0)
     free = solve_resources(problem, start)
-    used = spent_J(problem, free.choices)
+    used = spent_J(problem, free.decisions)
     low_J = used.copy()
-    idle = [choice.with_(batch=1e-12 * choice.batch) for choice in free.choices]
+    idle = [decision.with_(batch=1e-12 * decision.batch) for decision in free.decisions]
     uploads_J = spent_J(problem, idle)[0]
     low_J[0] = uploads_J + 0.6 * (used[0] - uploads_J)
     more_J = low_J.copy()
@@ -198,8 +205,8 @@ def test_a_binding_battery_is_used_up_and_has_the_price_of_a_joule() -> None:
     more = with_world(problem, battery_J=np.where(np.arange(3) == 0, more_J, 10 * used))
     first, second = solve_resources(low, start), solve_resources(more, start)
     assert first.feasible
-    check_limits(low, first.choices)
-    assert spent_J(low, first.choices)[0] == pytest.approx(low_J[0], rel=1e-6)
+    check_limits(low, first.decisions)
+    assert spent_J(low, first.decisions)[0] == pytest.approx(low_J[0], rel=1e-6)
     saved = (first.objective - second.objective) / (more_J[0] - low_J[0])
     assert 0.5 * (first.battery_prices[0] + second.battery_prices[0]) == pytest.approx(saved, rel=0.002)
     assert first.battery_prices[1:] == pytest.approx(0.0, abs=1e-4 * first.battery_prices[0])
@@ -223,10 +230,10 @@ def test_one_job_by_hand() -> None:
     assert found.objective >= 0.999 * best
 
 
-def refused(problem: Problem, start: Sequence[Choice]) -> Resources:
+def refused(problem: Problem, start: Sequence[TaskDecision]) -> Resources:
     found = solve_resources(problem, start)
     assert not found.feasible and not found.converged
-    assert all(np.isfinite(choice.steps).all() for choice in found.choices)
+    assert all(np.isfinite(decision.steps).all() for decision in found.decisions)
     return found
 
 
@@ -261,8 +268,10 @@ def test_ranges_of_one_number() -> None:
     problem = synthetic_problem(3, 2, 6, 0, steps_min=5, steps_max=5, batch_min=16, batch_max=16)
     found = solve_resources(problem, start_of(problem, 1, steps=5.0))
     assert found.feasible and found.converged
-    check_limits(problem, found.choices)
-    assert all((choice.steps == 5.0).all() and (choice.batch == 16.0).all() for choice in found.choices)
+    check_limits(problem, found.decisions)
+    assert all(
+        (decision.steps == 5.0).all() and (decision.batch == 16.0).all() for decision in found.decisions
+    )
 
 
 def test_a_start_outside_its_limits_is_brought_inside() -> None:
@@ -270,7 +279,7 @@ def test_a_start_outside_its_limits_is_brought_inside() -> None:
     start = start_of(problem, 0, steps=40.0, batch=64.0)
     found, other = solve_resources(problem, start), solve_resources(problem, start_of(problem, 0, 2.0, 8.0))
     assert found.feasible
-    check_limits(problem, found.choices)
+    check_limits(problem, found.decisions)
     assert found.objective == pytest.approx(other.objective, rel=1e-3)
 
 
@@ -278,15 +287,15 @@ def test_the_same_twice() -> None:
     problem = synthetic_problem(4, 2, 10, 3)
     first, second = (solve_resources(problem, start_of(problem, 2)) for _ in range(2))
     assert first.objective == second.objective
-    assert (first.choices[0].steps == second.choices[0].steps).all()
+    assert (first.decisions[0].steps == second.decisions[0].steps).all()
 
 
 @pytest.mark.parametrize("stale", [0, 3])
 def test_label_slopes_against_differences(stale: int) -> None:
     problem = synthetic_problem(5, 1, 20, 0)
-    task, choice = problem.tasks[0], start_of(problem, stale)[0]
-    choice = choice.with_(steps=np.random.default_rng(0).uniform(1, 40, task.slots))
-    jobs, quality = jobs_from(problem, task, choice, times_of(task, choice)), task.quality
+    task, decision = problem.tasks[0], start_of(problem, stale)[0]
+    decision = decision.with_(steps=np.random.default_rng(0).uniform(1, 40, task.slots))
+    jobs, quality = jobs_from(problem, task, decision, times_of(task, decision)), task.loss_model
     assert isinstance(quality, Calibrated) and quality.labels is not None
     one = Labelled(jobs, quality.labels, quality.calibration.response)
     slopes, band = label_slopes_and_curvature(one, scores_of_all([one])[0])
@@ -303,10 +312,10 @@ def test_tasks_followed_together_have_their_own_scores() -> None:
     known = []
     for slots in (5, 9):
         problem = synthetic_problem(4, 1, slots, slots)
-        task, choice = problem.tasks[0], start_of(problem, 2)[0]
-        quality = task.quality
+        task, decision = problem.tasks[0], start_of(problem, 2)[0]
+        quality = task.loss_model
         assert isinstance(quality, Calibrated) and quality.labels is not None
-        jobs = jobs_from(problem, task, choice, times_of(task, choice))
+        jobs = jobs_from(problem, task, decision, times_of(task, decision))
         known.append(Labelled(jobs, quality.labels, quality.calibration.response))
     for alone, together in zip(known, scores_of_all(known), strict=True):
         assert together == pytest.approx(scores_of_all([alone])[0], rel=1e-12)

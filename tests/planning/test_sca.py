@@ -6,18 +6,18 @@ import sys
 import numpy as np
 import pytest
 
-from dmafl.planning.choice import Choice, cost_of, jobs_from, times_of
-from dmafl.planning.resources import solve_resources
-from dmafl.planning.sca import ScaResult, sca
-from dmafl.planning.sca_quality import Frame, Shared, shared_quality
-from dmafl.planning.sca_relaxed import RelaxedProblem, first_point, occupied, relax
-from dmafl.planning.sca_subproblem import LinearRows
-from dmafl.planning.sca_surrogates import ObjectiveSurrogate, couplings, curvature, within
-from dmafl.planning.settle import settle
-from dmafl.planning.synthetic import synthetic_problem
-from dmafl.reports.trace_picture import draw_trace
+from dmafl.planning.decision import TaskDecision, cost_of, jobs_from, times_of
+from dmafl.planning.loss_models.relaxed import Frame, Shared, shared_quality
+from dmafl.planning.placement import place_jobs
+from dmafl.planning.resources.best_resources import solve_resources
+from dmafl.planning.sca.algorithm import ScaResult, sca
+from dmafl.planning.sca.relaxation import RelaxedProblem, first_point, occupied, relax
+from dmafl.planning.sca.subproblem import LinearRows
+from dmafl.planning.sca.surrogates import ObjectiveSurrogate, couplings, curvature, within
+from dmafl.reports.figures.trace import draw_trace
 from dmafl.schedule.rules import check_schedule
-from planning.product_form import ProductForm, product_sca
+from reference.product_form import ProductForm, product_sca
+from support.synthetic_problems import synthetic_problem
 
 MODELS = [("calibrated", "gram"), ("calibrated", "diagonal"), ("sharp", "diagonal"), ("printed", "diagonal")]
 SMOOTH = 1e-5
@@ -51,7 +51,7 @@ def random_point(relaxed: RelaxedProblem, rng):
             x[:] = other
         for part, (low, high) in (("steps", task.log_steps), ("batch", task.log_batch)):
             task.get(v, part)[:] = rng.uniform(low, high, task.shape[0])
-    return relaxed.settled(v)
+    return relaxed.completed(v)
 
 
 def random_step(relaxed: RelaxedProblem, v, rng, size):
@@ -80,14 +80,14 @@ def test_relaxed_quality_is_the_true_one_at_a_schedule(model, stale):
     ages = 1 if model[0] == "printed" else task.most_stale + 1
     rng = np.random.default_rng(3)
     age = np.minimum(slot, rng.integers(0, ages, 9)) if stale else np.zeros(9, dtype=int)
-    choice = Choice(
+    decision = TaskDecision(
         rng.integers(0, 4, 9), slot - age, rng.uniform(1, 40, 9), rng.uniform(4, 64, 9), np.full(9, 4e8)
     )
-    times = times_of(task, choice)
-    jobs = jobs_from(problem, task, choice, times)
+    times = times_of(task, decision)
+    jobs = jobs_from(problem, task, decision, times)
     relaxed = relax(problem).tasks[0]
     x = np.zeros((9, 4, ages))
-    x[slot, choice.device, slot - times.version] = 1.0
+    x[slot, decision.device, slot - times.version] = 1.0
     settings = task.settings
     frame = Frame(
         task.mix_weights[:, :ages],
@@ -96,10 +96,12 @@ def test_relaxed_quality_is_the_true_one_at_a_schedule(model, stale):
         settings.proximal,
         relaxed.transfer_s,
     )
-    value, _ = shared_quality(task, frame)(Shared(x, choice.steps, jobs.batch, times.compute_s, times.end_s))
+    value, _ = shared_quality(task, frame)(
+        Shared(x, decision.steps, jobs.batch, times.compute_s, times.end_s)
+    )
     # With jobs that overlap, sharp's window term leaves out that others compute at the same time.
     tolerance = 0.02 if stale and model[0] == "sharp" else ROUNDING
-    assert value == pytest.approx(task.quality.value(jobs), rel=tolerance)
+    assert value == pytest.approx(task.loss_model.value(jobs), rel=tolerance)
 
 
 @pytest.mark.parametrize("model", MODELS, ids="-".join)
@@ -159,9 +161,9 @@ def test_algorithm_1_as_printed_cannot_move_from_a_schedule():
     """R (1 - R) <= 0, linearised at 0 or 1, plus a square: only v = v_m is left."""
     problem = problem_of(MODELS[2], devices=2, slots=3)
     task, slot = problem.tasks[0], np.arange(3)
-    choice = Choice(np.asarray([0, 1, 0]), slot, np.full(3, 5.0), np.full(3, 16.0), np.full(3, 5e8))
+    decision = TaskDecision(np.asarray([0, 1, 0]), slot, np.full(3, 5.0), np.full(3, 16.0), np.full(3, 5e8))
     form = ProductForm(problem)
-    v = form.tasks[0].at_choice(choice, times_of(task, choice).end_s)
+    v = form.tasks[0].at_decision(decision, times_of(task, decision).end_s)
     curved, equal = form.curved(v)
     assert np.abs(curved[:equal]).max() < ROUNDING  # feasible
     assert curved[equal:].max() < ROUNDING
@@ -184,11 +186,11 @@ def test_results_obey_the_rules(solved):
     problem, found = solved
     assert found.violation == 0.0
     total = sum(
-        cost_of(problem, task, choice).total
-        for task, choice in zip(problem.tasks, found.choices, strict=True)
+        cost_of(problem, task, decision).total
+        for task, decision in zip(problem.tasks, found.decisions, strict=True)
     )
     assert found.objective == pytest.approx(total, rel=ROUNDING)
-    for check in check_schedule(problem.world, settle(problem, found.choices)):
+    for check in check_schedule(problem.world, place_jobs(problem, found.decisions)):
         # Whole steps and batches are the caller's; limits may be broken by the polish's tolerance.
         assert check.ok or check.name == "S7_ranges" or check.violation < 1e-6, str(check)
 
@@ -205,26 +207,26 @@ def test_watch_and_iteration_limit():
     found = sca(problem_of(MODELS[2]), max_iterations=3, watch=seen.append)
     assert len(found.trace) <= 3
     assert tuple(seen) == found.trace
-    assert found.choices
+    assert found.decisions
 
 
 def test_floors_and_a_single_device():
     alone = sca(problem_of(MODELS[2], devices=1, slots=3), max_iterations=6)
-    assert (alone.choices[0].device == 0).all()
-    assert (alone.choices[0].version == np.arange(3)).all()
+    assert (alone.decisions[0].device == 0).all()
+    assert (alone.decisions[0].version == np.arange(3)).all()
 
 
 def test_nobody_can_upload():
     found: ScaResult = sca(problem_of(MODELS[2], window_s=1e-6))
     assert found.status == "infeasible"
-    assert found.choices == ()
+    assert found.decisions == ()
 
 
 @pytest.mark.parametrize("model", MODELS[::2], ids="-".join)
 def test_near_the_most_promising_of_all_schedules(model, capsys):
     problem = problem_of(model, seed=2)
     found = sca(problem)
-    best = screened_brute_force(problem, found.choices[0])
+    best = screened_brute_force(problem, found.decisions[0])
     with capsys.disabled():
         gap = found.objective / best - 1
         sys.stdout.write(
@@ -233,7 +235,7 @@ def test_near_the_most_promising_of_all_schedules(model, capsys):
     assert found.objective <= best * (1 + WITHIN_BRUTE_FORCE)
 
 
-def screened_brute_force(problem, like: Choice, polished: int = 6) -> float:
+def screened_brute_force(problem, like: TaskDecision, polished: int = 6) -> float:
     """All schedules are valued with work as in `like`, and the resources of the best of these polished.
 
     So this is no proof: a schedule that needs quite other work may be missed (`exhaustive` misses none).
@@ -246,10 +248,10 @@ def screened_brute_force(problem, like: Choice, polished: int = 6) -> float:
             if overlaps(device, version):
                 continue
             f = np.clip(like.frequency_Hz, task.lowest_Hz[device], task.highest_Hz[device])
-            choice = like.with_(device=device, version=version, frequency_Hz=f)
-            valued.append((cost_of(problem, task, choice).total, len(valued), choice))
+            decision = like.with_(device=device, version=version, frequency_Hz=f)
+            valued.append((cost_of(problem, task, decision).total, len(valued), decision))
     valued.sort(key=lambda one: one[:2])
-    outcomes = [solve_resources(problem, [choice]) for _, _, choice in valued[:polished]]
+    outcomes = [solve_resources(problem, [decision]) for _, _, decision in valued[:polished]]
     return min(one.objective for one in outcomes if one.feasible)
 
 

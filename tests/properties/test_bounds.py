@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dmafl.randomness import generator
-from docs.docpages import DOCS, table_rows
-from reference.random_problems import Found, Problem, draw_problem, measure, run
+from dmafl.base.randomness import generator
+from reference.random_problems import Incumbent, Problem, draw_problem, measure, run
+from support.doc_pages import DOCS, table_rows
 
 CHUNKS = 18
 CASES = 200
@@ -64,7 +64,7 @@ class Case:
     """Whether the problem was made to leave a bound little slack."""
 
 
-def examine(problem: Problem, found: Found) -> Case:
+def examine(problem: Problem, found: Incumbent) -> Case:
     """The case of a measured problem."""
     jobs, bound = problem.jobs, found.printed
     log_printed = (
@@ -94,7 +94,7 @@ def examine(problem: Problem, found: Found) -> Case:
     )
 
 
-def cases_of(chunk: int) -> Iterator[tuple[int, Problem, Found]]:
+def cases_of(chunk: int) -> Iterator[tuple[int, Problem, Incumbent]]:
     """The problems of a chunk, measured."""
     for number in range(CASES):
         rng = generator(chunk, "test.bounds", number)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from dmafl.randomness import generator
+from dmafl.base.randomness import generator
 from dmafl.schedule.build import round_robin
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.rules import RULES, TOLERANCE, check_schedule

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dmafl.errors import BadInput
+from dmafl.base.errors import BadInput
 from dmafl.scenario.fields import limits_of, reason
 from dmafl.scenario.toml import from_plain
-from properties.extremes import ends, extreme_scenarios, fields, is_number, outcome, put, usual
+from support.extremes import ends, extreme_scenarios, fields, is_number, outcome, put, usual
 
 MANY = int(os.environ.get("DMAFL_FUZZ_CASES", "0"))
 CASES = MANY or 12

@@ -11,9 +11,9 @@ import pytest
 import dmafl
 from dmafl.scenario.model import Drift, Scenario
 from dmafl.schemes.registry import BASELINES
-from runs.conftest import tmp_path  # noqa: F401  in memory
-from runs.test_folder import Stop, StopsAfter
-from simulation.small import dataset, scenario, softmax
+from experiments.run.conftest import tmp_path  # noqa: F401  in memory
+from experiments.run.test_folder import Stop, StopsAfter
+from support.small_runs import dataset, scenario, softmax
 
 KINDS = get_args(Drift.model_fields["kind"].annotation)
 
@@ -22,8 +22,8 @@ def drawn(number: int) -> tuple[Scenario, np.random.Generator]:
     """A small scenario; kinds of drift and radio in turn, everything else at random."""
     rng = np.random.default_rng(number)
 
-    def pick(*choices: Any) -> Any:
-        return choices[int(rng.integers(len(choices)))]
+    def pick(*decisions: Any) -> Any:
+        return decisions[int(rng.integers(len(decisions)))]
 
     def task() -> dict[str, Any]:
         return {

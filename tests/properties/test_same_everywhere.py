@@ -18,7 +18,7 @@ from pathlib import Path
 import dmafl
 from dmafl.planning.effort import Effort
 from dmafl.planning.solve import solve
-from dmafl.planning.synthetic import synthetic_problem
+from support.synthetic_problems import synthetic_problem
 from dmafl.scenario.toml import from_plain
 
 task = {"slots": 6, "samples": 40, "steps_max": 6, "batch_max": 8, "window_s": 60.0}
@@ -60,6 +60,7 @@ def files_of(folder: Path, settings: dict[str, str], workers: int) -> dict[str, 
     )
     given = os.environ | own | threads | {"DMAFL_CACHE_DIR": str(folder.parent / "cache")}
     given.pop("DMAFL_DATA_DIR", None)
+    given["PYTHONPATH"] = os.pathsep.join(sys.path)  # with the tests' own support
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(workers)],
         cwd=folder,

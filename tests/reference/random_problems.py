@@ -24,8 +24,8 @@ from dmafl.theory.block import block
 from dmafl.theory.constants import Constants
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.movement import movement
-from dmafl.theory.printed import PrintedBound, printed
 from dmafl.theory.sharp import SharpBound, sharp
+from dmafl.theory.theorem1 import Theorem1Bound, theorem1
 
 Array = np.ndarray[Any, Any]
 
@@ -468,7 +468,7 @@ def run(problem: Problem) -> Run:
 
 
 @dataclass(frozen=True)
-class Found:
+class Incumbent:
     """Measured left sides and the bounds on them."""
 
     per_step: float
@@ -480,7 +480,7 @@ class Found:
     blocks: int
     received: float
     """Conv of Theorem 1."""
-    printed: PrintedBound
+    printed: Theorem1Bound
     constants: Constants
     moved: Array
     """sqrt(E||w^(v_k) - w^(k)||^2), and what `movement` allows."""
@@ -490,7 +490,7 @@ class Found:
     always_movement: Array
 
 
-def measure(problem: Problem, rng: np.random.Generator) -> Found:
+def measure(problem: Problem, rng: np.random.Generator) -> Incumbent:
     """Run the problem, take every constant from the run, and evaluate the bounds with them; cut blocks at random."""
     done = run(problem)
     loss, jobs, streams, devices = problem.loss, problem.jobs, problem.streams, problem.devices
@@ -538,7 +538,7 @@ def measure(problem: Problem, rng: np.random.Generator) -> Found:
     )
     weight = (jobs.mix * jobs.rate)[done.job]
     received = loss.whole_gradient(done.w[jobs.version], streams.positions(jobs.start_s))
-    return Found(
+    return Incumbent(
         per_step=float(np.sum(weight * square(whole)) / np.sum(weight)),
         sharp=bound,
         sharp_from_lowest=bound.value + left,
@@ -546,7 +546,7 @@ def measure(problem: Problem, rng: np.random.Generator) -> Found:
         block=of_blocks,
         blocks=len(starts),
         received=float(square(received).mean()),
-        printed=printed(jobs, as_printed, problem.alpha),
+        printed=theorem1(jobs, as_printed, problem.alpha),
         constants=constants,
         moved=np.sqrt(square(apart)),
         movement=movement(jobs, math.sqrt(V2)),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import exp1
 
-from dmafl.randomness import uniform
+from dmafl.base.randomness import uniform
 from dmafl.scenario.model import Channel, Drift, Fleet, Scenario, Task
 from dmafl.scenario.model import uniform as between
 from dmafl.schedule.build import concatenate, earliest
@@ -34,7 +34,7 @@ class Drawn:
 
     def check(self, jobs: list[dict]) -> dict[str, float]:
         """The slow checker's verdict on `jobs`."""
-        mean_rate = self._mean_rate() if self.world.knowledge == "mean_rate" else None
+        mean_rate = self._mean_rate() if self.world.csi == "mean_rate" else None
         return slow_checker.check(plain_world(self.world), self._gain(), jobs, mean_rate)
 
     def _gain(self) -> Callable[[str, int, int, int], float]:

@@ -1,6 +1,6 @@
 """The rules S0 to S8 once more, in plain Python loops: slow, short-sighted and easy to read.
 
-It shares no code with `dmafl.schedule`, `dmafl.physics` or `dmafl.plan`, so that an error would have to be made twice
+It shares no code with `dmafl.schedule` or `dmafl.world.physics`, so that an error would have to be made twice
 to go unseen. A world is a dict, a job is a dict, and every rule is a loop over jobs, pairs of jobs or slots:
 
 world: `devices` (a list of dicts with `uplink_power_W`, `downlink_power_W`, `uplink_bandwidth_Hz`,

@@ -1,7 +1,7 @@
 import pytest
 
 import dmafl
-from dmafl.errors import BadInput
+from dmafl.base.errors import BadInput
 from dmafl.scenario.keys import flat, matching, with_values
 
 

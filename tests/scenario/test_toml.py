@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmafl.errors import BadInput
+from dmafl.base.errors import BadInput
 from dmafl.scenario.draws import Draw
 from dmafl.scenario.fields import rows
 from dmafl.scenario.model import Drift, Fleet, Mobility, Scenario, Task, Theory

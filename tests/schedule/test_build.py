@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmafl.randomness import generator
+from dmafl.base.randomness import generator
 from dmafl.scenario.model import Channel, Mobility
 from dmafl.scenario.presets import preset
 from dmafl.schedule.build import round_robin

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmafl.randomness import generator
+from dmafl.base.randomness import generator
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.tensors import (
     active_rect,

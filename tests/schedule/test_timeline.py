@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmafl.randomness import generator
+from dmafl.base.randomness import generator
 from dmafl.scenario.model import Channel, Drift, Fleet, Scenario, Task, constant
 from dmafl.schedule.jobs import Schedule, realised_staleness
 from dmafl.schedule.timeline import completion_s, energy_J, final_idle_s, replay, stream_order

@@ -13,7 +13,7 @@ import pytest
 import dmafl
 from dmafl.schemes.registry import BASELINES
 from dmafl.world.world import World
-from simulation.small import Simulated, scenario, simulate
+from support.small_runs import Simulated, scenario, simulate
 
 SCHEMES = (*BASELINES, "scheduled")
 ROUNDING = 1e-12

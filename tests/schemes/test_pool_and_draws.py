@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dmafl.errors import BadInput
+from dmafl.base.errors import BadInput
 from dmafl.schemes.asynchronous import UniformIdle
 from dmafl.schemes.draws import Drawn
 from dmafl.schemes.fedasync import fedasync
@@ -17,8 +17,8 @@ from dmafl.schemes.pool import IdlePool
 from dmafl.schemes.registry import BASELINES, check_name
 from dmafl.server.messages import Failed, Left
 from dmafl.world.world import World
-from server.script import Bench
-from simulation.small import scenario
+from support.scripted_transport import ServerBench
+from support.small_runs import scenario
 
 ALARM = 1e-4
 """A correct draw fails a test of goodness of fit with this probability; the seeds are fixed, so it does not flicker."""
@@ -72,7 +72,7 @@ def test_idle_times_are_uniform() -> None:
     (order,) = policy.begin()
     idle_s = [order.start_s]
     for now in range(100, 3100):
-        (order,) = policy.free(order.device, float(now), True)
+        (order,) = policy.on_idle(order.device, float(now), True)
         idle_s.append(order.start_s - now)
     assert stats.kstest(idle_s, stats.uniform(0, 7.0).cdf).pvalue > ALARM
     assert 0 <= min(idle_s) <= max(idle_s) <= 7.0
@@ -125,13 +125,13 @@ def uniform_idle(devices: int, max_staleness: int) -> UniformIdle:
     return UniformIdle(world, 0, Drawn.of(world), mix_at_once(world.scenario.tasks["one"]))
 
 
-def in_flight(bench: Bench) -> int:
+def in_flight(bench: ServerBench) -> int:
     return bench.server.in_flight[0]
 
 
 def test_an_idle_device_that_leaves_frees_no_place() -> None:
     """At most K+1 jobs are in flight, whoever leaves."""
-    bench = Bench([uniform_idle(6, 1)], [50])
+    bench = ServerBench([uniform_idle(6, 1)], [50])
     bench.handle()
     assert in_flight(bench) == 2
     idle = set(range(6)) - {job.dispatch.device for job in bench.transport.jobs}
@@ -141,12 +141,12 @@ def test_an_idle_device_that_leaves_frees_no_place() -> None:
 
 def test_a_busy_device_that_leaves_frees_one_place() -> None:
     """A transport reports that the device left, and that its job failed: one place, not two."""
-    bench = Bench([uniform_idle(6, 1)], [50])
+    bench = ServerBench([uniform_idle(6, 1)], [50])
     bench.handle()
     gone = bench.transport.jobs[0]
     bench.handle(Left(gone.dispatch.device), Failed(gone, "left"))
     assert in_flight(bench) == 2
-    bench = Bench([uniform_idle(6, 1)], [50])
+    bench = ServerBench([uniform_idle(6, 1)], [50])
     bench.handle()
     gone = bench.transport.jobs[0]
     bench.handle(Failed(gone, "left"), Left(gone.dispatch.device))
@@ -156,7 +156,7 @@ def test_a_busy_device_that_leaves_frees_one_place() -> None:
 def test_a_place_that_nobody_could_take_goes_to_a_device_that_joins() -> None:
     from dmafl.server.messages import Joined
 
-    bench = Bench([uniform_idle(2, 1)], [50])
+    bench = ServerBench([uniform_idle(2, 1)], [50])
     bench.handle()
     a, b = bench.transport.jobs
     bench.handle(Failed(a, "left"), Failed(b, "left"))

@@ -10,9 +10,9 @@ import pytest
 
 from dmafl.schemes.draws import Drawn
 from dmafl.schemes.registry import BASELINES
-from dmafl.simulation.laboratory import Laboratory, TrainingOrder
+from dmafl.training.trainer import Trainer, TrainingOrder
 from dmafl.world.world import World
-from simulation.small import Simulated, material, network, scenario, simulate
+from support.small_runs import Simulated, components, network, scenario, simulate
 
 FLOAT32 = 2e-6
 """Relative difference of float32 models whose sums are taken in another order."""
@@ -30,7 +30,7 @@ def runs() -> dict[str, Simulated]:
 @pytest.mark.parametrize("scheme", BASELINES)
 def test_every_task_has_exactly_its_aggregations(runs, scheme: str) -> None:
     for j, (name, task) in enumerate(SCENARIO.tasks.items()):
-        versions = [version for number, version, _, _ in runs[scheme].seen.made_ if number == j]
+        versions = [version for number, version, _, _ in runs[scheme].seen.aggregations if number == j]
         assert versions == list(range(task.slots + 1))
         tested = [row["aggregation"] for row in runs[scheme].metrics if row["task"] == name]
         assert tested == sorted({*range(0, task.slots + 1, 3), task.slots})
@@ -77,7 +77,7 @@ def test_the_first_models_are_the_same_in_every_scheme(runs, model: str, tmp_pat
         import dmafl
 
         small = scenario({"one": {"parameters": 103, "slots": 4}})
-        own = material(small, model=network)
+        own = components(small, model=network)
         done = dmafl.run(small, output=tmp_path / "run", models=own.models, datasets=own.datasets)
         firsts = [row for row in done.metrics.to_pylist() if row["aggregation"] == 0]
     assert len(firsts) == 4
@@ -109,9 +109,9 @@ def test_fedasync_records_staleness_beyond_k() -> None:
 
 def local_models(run: Simulated, task: int) -> list[tuple[dict, np.ndarray, np.ndarray]]:
     """Rows of a task that were aggregated, each with the local model trained anew and the model received."""
-    laboratory = Laboratory(SCENARIO, material(SCENARIO))
+    trainer = Trainer(SCENARIO, components(SCENARIO))
     name = list(SCENARIO.tasks)[task]
-    versions = [model for number, _, model, _ in run.seen.made_ if number == task]
+    versions = [model for number, _, model, _ in run.seen.aggregations if number == task]
     numbers: Counter[int] = Counter()
     out = []
     for row in run.periods:
@@ -121,7 +121,7 @@ def local_models(run: Simulated, task: int) -> list[tuple[dict, np.ndarray, np.n
             )
             numbers[row["device"]] += 1
             received = versions[row["version"]]
-            out.append((row, laboratory.train(order, received), received))
+            out.append((row, trainer.train(order, received), received))
     return out
 
 
@@ -133,11 +133,11 @@ def of_slots(run: Simulated, task: int) -> dict[int, list[tuple[dict, np.ndarray
 
 
 def version(run: Simulated, task: int, number: int) -> np.ndarray:
-    return next(model for j, made, model, _ in run.seen.made_ if (j, made) == (task, number))
+    return next(model for j, made, model, _ in run.seen.aggregations if (j, made) == (task, number))
 
 
 def time_of(run: Simulated, task: int, number: int) -> float:
-    return next(now for j, made, _, now in run.seen.made_ if (j, made) == (task, number))
+    return next(now for j, made, _, now in run.seen.aggregations if (j, made) == (task, number))
 
 
 def test_fedasync_mixes_every_arrival_at_once(runs) -> None:

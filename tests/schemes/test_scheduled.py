@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import dmafl
-from dmafl.plans.plan import Plan
 from dmafl.schedule.jobs import Schedule
+from dmafl.schedule.plan import Plan
 from dmafl.schedule.rules import check_schedule
 from dmafl.schedule.timeline import replay
 from dmafl.world.world import World
-from simulation.small import Simulated, scenario, simulate
+from support.small_runs import Simulated, scenario, simulate
 
 AS_PLANNED = 1e-9
 """Relative difference between planned and realised times: sums of the same numbers in another order."""

@@ -7,7 +7,7 @@ import pytest
 
 from dmafl.learning.aggregation import Constant, Hinge, Polynomial
 from dmafl.server.aggregators import Average, Buffer, MixAtOnce
-from server.script import vector
+from support.scripted_transport import vector
 
 FLOAT32 = 1e-6
 """Models are float32: seven digits."""

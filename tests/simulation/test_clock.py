@@ -7,8 +7,8 @@ import numpy as np
 from dmafl.server.messages import Arrived, Dispatch, Job, Wake
 from dmafl.simulation.clock import VirtualClock
 from dmafl.world.world import World
-from server.script import Ready, vector
-from simulation.small import scenario
+from support.scripted_transport import Ready, vector
+from support.small_runs import scenario
 
 
 class Instant:

@@ -14,10 +14,10 @@ import math
 import numpy as np
 import pytest
 
+from dmafl.base.randomness import generator, uniform
 from dmafl.data import partition
 from dmafl.learning.sampling import simple_random_samples
-from dmafl.randomness import generator, uniform
-from simulation.small import CLASSES, FEATURES, PARAMETERS, dataset, material, scenario, simulate
+from support.small_runs import CLASSES, FEATURES, PARAMETERS, components, dataset, scenario, simulate
 
 FLOAT32 = 1e-5
 """The simulator trains in float32, this file in float64; a few dozen steps apart they differ by rounding only."""
@@ -141,9 +141,9 @@ def fedasync(first: np.ndarray) -> list[tuple[float, int, int, float, np.ndarray
 
 
 def test_every_global_model_agrees() -> None:
-    run = simulate(SCENARIO, "fedasync", stuff=material(SCENARIO))
+    run = simulate(SCENARIO, "fedasync", stuff=components(SCENARIO))
     assert run.complete
-    first = run.seen.made_[0][2]
+    first = run.seen.aggregations[0][2]
     rows = [row for row in run.periods if row["outcome"] == "aggregated"]
     expected = fedasync(first)
     assert len(rows) == len(expected) == SLOTS
@@ -152,6 +152,6 @@ def test_every_global_model_agrees() -> None:
         assert (rows[slot]["device"], rows[slot]["staleness"]) == (device, staleness)
         assert rows[slot]["end_s"] == pytest.approx(time_s, rel=TIMES)
         assert rows[slot]["mix_weight"] == pytest.approx(weight, rel=TIMES)
-        np.testing.assert_allclose(run.seen.made_[slot + 1][2], model, rtol=FLOAT32, atol=FLOAT32)
-    moved = np.abs(run.seen.made_[-1][2] - first).max()
+        np.testing.assert_allclose(run.seen.aggregations[slot + 1][2], model, rtol=FLOAT32, atol=FLOAT32)
+    moved = np.abs(run.seen.aggregations[-1][2] - first).max()
     assert moved > 0.1, "something was learnt"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmafl.runs.quality import realised
+from dmafl.experiments.run.expected_loss import realised
 from dmafl.schedule.build import round_robin
-from dmafl.simulation.laboratory import Bench, Laboratory, TrainingOrder
-from dmafl.simulation.workers import Laboratories
 from dmafl.theory.movement import movement
+from dmafl.training.trainer import TaskTrainer, Trainer, TrainingOrder
+from dmafl.training.workers import Trainers
 from dmafl.world.world import World
-from simulation.small import Simulated, dataset, material, network, scenario, simulate
+from support.small_runs import Simulated, components, dataset, network, scenario, simulate
 
 ROUNDING = 1e-5
 """Models are float32: differences of numbers around 1 are known to about 1e-7, of 100 parameters together to 1e-6."""
@@ -20,7 +20,7 @@ ROUNDING = 1e-5
 class StepByStep:
     """Looks at the parameters before every SGD step, and so at every step's gradient, proximal pull included."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: TaskTrainer) -> None:
         self._bench, self._inner, self._seen = bench, bench.train, []
         self.squares: list[float] = []
         bench.model.module.register_forward_pre_hook(self._before)
@@ -44,9 +44,9 @@ class StepByStep:
 def watched(monkeypatch: pytest.MonkeyPatch, seed: int, scheme: str) -> tuple[Simulated, StepByStep]:
     task = {"slots": 30, "max_staleness": 3, "parameters": 103, "partition": "k_labels", "learning_rate": 0.2}
     given = scenario({"one": {**task, "labels_per_device": 1, "proximal": 0.5}}, seed=seed)
-    stuff = material(given, model=network, data=dataset())
-    lab = Laboratory(given, stuff)
-    monkeypatch.setattr(Laboratories, "of", lambda self, seed: lab)
+    stuff = components(given, model=network, data=dataset())
+    lab = Trainer(given, stuff)
+    monkeypatch.setattr(Trainers, "of", lambda self, seed: lab)
     steps = StepByStep(lab.tasks[0])
     world = World.resolve(given)
     schedule = round_robin(world, in_flight=3) if scheme == "scheduled" else None
@@ -64,7 +64,7 @@ def test_no_model_moves_further_than_lemma_1_allows(
     columns = {name: np.asarray([row[name] for row in rows]) for name in rows[0]}
     jobs = realised(columns, done.unit.world.scenario.tasks["one"])
     assert jobs is not None
-    w = {version: model.astype(float) for _, version, model, _ in done.seen.made_}
+    w = {version: model.astype(float) for _, version, model, _ in done.seen.aggregations}
     moved = np.asarray([np.linalg.norm(w[v] - w[k]) for k, v in enumerate(jobs.version.tolist())])
     allowed = movement(jobs, np.sqrt(max(steps.squares)))
     assert (moved <= allowed + ROUNDING).all()

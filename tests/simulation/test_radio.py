@@ -11,7 +11,7 @@ import pytest
 from dmafl.scenario.toml import load, save
 from dmafl.world.radio import Radio
 from dmafl.world.world import World
-from simulation.small import scenario
+from support.small_runs import scenario
 
 
 def a_world(kind: str, folder: Path) -> World:

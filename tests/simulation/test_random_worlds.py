@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import dmafl
 from dmafl.schemes.registry import BASELINES
 from dmafl.world.world import World
-from simulation.small import Simulated, dataset, scenario, simulate
+from support.small_runs import Simulated, dataset, scenario, simulate
 
 ROUNDING = 1e-9
 """Relative: times and frequencies are sums of a few hundred numbers."""
@@ -73,7 +73,7 @@ def check(run: Simulated) -> None:
 def _check_clock(run: Simulated) -> None:
     assert (np.diff([0.0, *run.times_s]) >= 0).all()
     made = defaultdict(list)
-    for task, _, _, now in run.seen.made_:
+    for task, _, _, now in run.seen.aggregations:
         made[task].append(now)
     assert all((np.diff(times) >= 0).all() for times in made.values())
     ends = [row["end_s"] for row in run.periods]
@@ -127,7 +127,7 @@ def _check_cpu(run: Simulated, world: World) -> None:
 
 def _check_slots(run: Simulated, world: World) -> None:
     for j, name in enumerate(world.task_names):
-        versions = [version for task, version, _, _ in run.seen.made_ if task == j]
+        versions = [version for task, version, _, _ in run.seen.aggregations if task == j]
         assert versions == list(range(len(versions)))
         done = [row for row in run.periods if row["task"] == name and row["outcome"] == "aggregated"]
         assert all(row["staleness"] == row["slot"] - row["version"] >= 0 for row in done)
@@ -157,7 +157,7 @@ def test_the_same_run_twice(scheme: str) -> None:
     one, two = simulate(given_, scheme), simulate(given_, scheme)
     assert one.periods == two.periods
     assert one.metrics == two.metrics
-    for (_, _, a, _), (_, _, b, _) in zip(one.seen.made_, two.seen.made_, strict=True):
+    for (_, _, a, _), (_, _, b, _) in zip(one.seen.aggregations, two.seen.aggregations, strict=True):
         assert a.tobytes() == b.tobytes()
 
 
@@ -165,20 +165,20 @@ def test_a_state_in_the_middle_goes_on_to_the_same_end() -> None:
     """Saved and restored after every single event, a unit ends as one that ran through."""
     import json
 
-    from dmafl.simulation.unit import Unit
-    from dmafl.simulation.workers import InProcess, Laboratories
-    from simulation.small import material
+    from dmafl.simulation.scheme_run import SchemeRun
+    from dmafl.training.workers import InProcess, Trainers
+    from support.small_runs import components
 
     for scheme in BASELINES:
         for seed in (3, 5, 8):
             given_ = draw_scenario(seed)
             world = World.resolve(given_)
             through = simulate(given_, scheme)
-            laboratories = Laboratories(given_, material(given_))
+            trainers = Trainers(given_, components(given_))
 
-            def fresh(world=world, laboratories=laboratories, scheme=scheme) -> Unit:
-                lab = laboratories.of(world.scenario.seed)
-                return Unit(scheme, world, lab, InProcess(laboratories), BASELINES[scheme](world))
+            def fresh(world=world, trainers=trainers, scheme=scheme) -> SchemeRun:
+                lab = trainers.of(world.scenario.seed)
+                return SchemeRun(scheme, world, lab, InProcess(trainers), BASELINES[scheme](world))
 
             unit, periods, metrics, going = fresh(), [], [], True
             while going:

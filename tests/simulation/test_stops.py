@@ -18,10 +18,10 @@ from dmafl.schedule.jobs import Schedule
 from dmafl.schemes.registry import BASELINES
 from dmafl.schemes.scheduled import scheduled
 from dmafl.server.policy import Policy
-from dmafl.simulation.unit import Unit
-from dmafl.simulation.workers import InProcess, Laboratories, Lazy
+from dmafl.simulation.scheme_run import SchemeRun
+from dmafl.training.workers import InProcess, Lazy, Trainers
 from dmafl.world.world import World
-from simulation.small import MAX_EVENTS, material, scenario
+from support.small_runs import MAX_EVENTS, components, scenario
 
 LONGEST_WAIT = 3
 """A result is there after at most so many looks."""
@@ -45,8 +45,8 @@ class Slow:
 class SlowWorkers:
     """Workers whose results come later, the same ones in every run."""
 
-    def __init__(self, laboratories: Laboratories) -> None:
-        self._inner, self._looks = InProcess(laboratories), Counter[Any]()
+    def __init__(self, trainers: Trainers) -> None:
+        self._inner, self._looks = InProcess(trainers), Counter[Any]()
 
     def train(self, seed: int, order: Any, received: np.ndarray) -> Any:
         return Slow(
@@ -54,7 +54,9 @@ class SlowWorkers:
         )
 
     def test(self, seed: int, order: Any, parameters: np.ndarray) -> Any:
-        return Slow(self._inner.test(seed, order, parameters), self._looks, ("test", order.task, order.share))
+        return Slow(
+            self._inner.test(seed, order, parameters), self._looks, ("test", order.task, order.progress)
+        )
 
 
 @cache
@@ -77,9 +79,9 @@ def world_of(name: str) -> World:
 
 
 @cache
-def laboratories_of(name: str) -> Laboratories:
+def trainers_of(name: str) -> Trainers:
     given = world_of(name).scenario
-    return Laboratories(given, material(given))
+    return Trainers(given, components(given))
 
 
 def revised(task: int, jobs: Schedule, kept: int, now: float) -> Schedule:
@@ -103,14 +105,14 @@ class Going:
 
     def __init__(self, name: str) -> None:
         world = world_of(name)
-        laboratories = laboratories_of(name)
-        workers = SlowWorkers(laboratories)
+        trainers = trainers_of(name)
+        workers = SlowWorkers(trainers)
 
-        def fresh() -> Unit:
-            lab = laboratories.of(world.scenario.seed)
-            return Unit(name, world, lab, workers, policies_of(name, world))
+        def fresh() -> SchemeRun:
+            lab = trainers.of(world.scenario.seed)
+            return SchemeRun(name, world, lab, workers, policies_of(name, world))
 
-        self._fresh: Callable[[], Unit] = fresh
+        self._fresh: Callable[[], SchemeRun] = fresh
         self.unit, self.metrics, self.periods = fresh(), [], []
         self.pending = 0
 

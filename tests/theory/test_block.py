@@ -9,7 +9,7 @@ from dmafl.theory.block import block
 from dmafl.theory.constants import Constants
 from dmafl.theory.jobs import TaskJobs
 from reference.random_problems import Problem, Quadratic, Streams, measure
-from theory.small import close, draw_case
+from support.small_jobs import close, draw_case
 from theory.test_sharp import plain_movement
 
 

@@ -6,33 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dmafl.errors import BadInput
-from dmafl.randomness import generator
-from dmafl.theory.calibrated import (
-    FEWEST_PROBES,
-    NAMES,
-    TERMS,
-    TRUSTED,
-    Calibration,
-    Prediction,
-    calibrate,
-    fit,
-    outside,
-    predict,
-    predict_jobs,
-    rank_correlation,
-)
-from dmafl.theory.features import (
-    RESPONSE,
-    Features,
-    LabelMix,
-    class_scores,
-    features,
-    label_bias_of_slots,
-    loss_by_bias,
-)
+from dmafl.base.errors import BadInput
+from dmafl.base.randomness import generator
+from dmafl.theory.calibrated import NAMES, TERMS, TRUSTED, Calibration, Prediction, outside, predict
+from dmafl.theory.calibration_files import calibration_from_plain, plain_calibration
+from dmafl.theory.calibration_fit import FEWEST_PROBES, calibrate, fit, rank_correlation
+from dmafl.theory.course import predict_jobs
+from dmafl.theory.features import Features, features
 from dmafl.theory.jobs import TaskJobs
-from theory.small import draw_case
+from dmafl.theory.label_bias import RESPONSE, class_scores, label_bias_of_slots, loss_by_bias
+from dmafl.theory.label_mix import LabelMix
+from support.small_jobs import draw_case
 
 TRUE = Prediction(
     constant=0.2,
@@ -188,7 +172,7 @@ def test_calibrate_without_labels() -> None:
 
 
 def test_json_round_trip(calibration: Calibration) -> None:
-    assert Calibration.from_plain(json.loads(json.dumps(calibration.plain()))) == calibration
+    assert calibration_from_plain(json.loads(json.dumps(plain_calibration(calibration)))) == calibration
 
 
 @pytest.mark.parametrize(
@@ -203,15 +187,15 @@ def test_json_round_trip(calibration: Calibration) -> None:
     ],
 )
 def test_broken_files_are_refused_by_name(calibration: Calibration, change, named: str) -> None:
-    plain = calibration.plain()
+    plain = plain_calibration(calibration)
     change(plain)
     with pytest.raises(BadInput, match=f"`{named}`"):
-        Calibration.from_plain(plain)
+        calibration_from_plain(plain)
 
 
 def test_no_calibration_is_refused() -> None:
     with pytest.raises(BadInput, match="must have the entries"):
-        Calibration.from_plain([1, 2])
+        calibration_from_plain([1, 2])
 
 
 def test_outside_names_what_no_probe_came_near(calibration: Calibration) -> None:

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from dmafl.randomness import generator
+from dmafl.base.randomness import generator
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.tensors import schedule_tensor
 from dmafl.theory.jobs import TaskJobs
-from dmafl.theory.printed import printed
+from dmafl.theory.theorem1 import theorem1
 from reference.random_problems import draw_jobs, draw_problem, run
-from theory.small import close, draw_constants
+from support.small_jobs import close, draw_constants
 
 DEVICES, SLOTS = 4, 12
 
@@ -84,7 +84,7 @@ def test_second_case_is_the_mean_of_the_norms() -> None:
     norms2 = rng.uniform(size=SLOTS)
     assert (activations(jobs) == 1).all()
     assert close(conv(jobs, norms2), float(norms2.mean()))
-    assert printed(jobs, draw_constants(rng, DEVICES), 0.5).e == 0
+    assert theorem1(jobs, draw_constants(rng, DEVICES), 0.5).e == 0
 
 
 def test_if_every_version_completes_a_slot_the_first_case_is_the_second() -> None:

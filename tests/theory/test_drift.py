@@ -9,7 +9,7 @@ import pytest
 from dmafl.theory.constants import Constants
 from dmafl.theory.drift import computed_s, drift_of_all, drift_while_under_way
 from dmafl.theory.jobs import TaskJobs
-from theory.small import close, draw_case
+from support.small_jobs import close, draw_case
 
 
 def computing(jobs: TaskJobs, i: int, time_s: float) -> bool:

@@ -12,7 +12,7 @@ from dmafl.theory.gram_bias import (
     gram_bias_of_replacements,
     gram_bias_of_slots,
 )
-from theory.small import close, draw_case, draw_constants
+from support.small_jobs import close, draw_case, draw_constants
 
 
 def direct(jobs, gram: np.ndarray, memory: float) -> list[float]:

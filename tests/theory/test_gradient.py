@@ -6,7 +6,7 @@ import pytest
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.movement import movement, movement_adjoint
 from dmafl.theory.sharp import sharp, sharp_gradient
-from theory.small import draw_case
+from support.small_jobs import draw_case
 
 STEP = 1e-5
 """Relative step. Central differences then err by about 1e-10 from curvature and 1e-11 from rounding."""

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dmafl.errors import BadInput
-from dmafl.planning.synthetic import synthetic_knowledge, synthetic_world
+from dmafl.base.errors import BadInput
 from dmafl.theory.gram_bias import (
     Factors,
     concentration_of_slots,
@@ -15,11 +14,12 @@ from dmafl.theory.gram_bias import (
     gram_bias_of_slots,
     weighted,
 )
+from support.synthetic_problems import synthetic_estimates, synthetic_world
 
 
 def test_factors_take_the_place_of_the_matrix() -> None:
     world = synthetic_world(6, 1, 5, 3)
-    whole = synthetic_knowledge(world, 3)["task_0"].constants
+    whole = synthetic_estimates(world, 3)["task_0"].constants
     columns = np.linalg.cholesky(whole.gram + 1e-12 * np.eye(6))
     factored = replace(whole, gram=np.empty((0, 0)), factors=Factors(columns, np.ones(6)))
     np.testing.assert_allclose(factored.gram_diagonal, whole.gram_diagonal, atol=1e-11)
@@ -30,7 +30,7 @@ def test_factors_take_the_place_of_the_matrix() -> None:
 
 
 def test_matrix_and_factors_together_are_refused() -> None:
-    whole = synthetic_knowledge(synthetic_world(3, 1, 5, 3), 3)["task_0"].constants
+    whole = synthetic_estimates(synthetic_world(3, 1, 5, 3), 3)["task_0"].constants
     with pytest.raises(BadInput, match=r"constants\.gram"):
         replace(whole, factors=Factors(np.ones((3, 1)), np.ones(1)))
 

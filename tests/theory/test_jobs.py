@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dmafl
-from dmafl.errors import BadInput
+from dmafl.base.errors import BadInput
 from dmafl.learning.aggregation import Constant, Hinge, Polynomial, mix_weight
 from dmafl.scenario.model import Task
 from dmafl.schedule.rules import TOLERANCE
@@ -12,7 +12,7 @@ from dmafl.schedule.timeline import replay
 from dmafl.theory.constants import NOT_NEGATIVE, PER_DEVICE, Constants
 from dmafl.theory.jobs import jobs_of
 from dmafl.theory.mixing import staleness_factor
-from theory.small import draw_case
+from support.small_jobs import draw_case
 
 
 def test_jobs_are_those_of_the_schedule_in_the_order_of_their_slots() -> None:

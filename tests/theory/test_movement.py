@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dmafl.randomness import generator
+from dmafl.base.randomness import generator
 from dmafl.theory.movement import movement
 from reference.random_problems import FAMILIES, draw_problem, run
-from theory.small import draw_case
+from support.small_jobs import draw_case
 
 TOLERANCE = 1e-12
 """Relative to the largest model; both sides add up at most a dozen differences of such models."""

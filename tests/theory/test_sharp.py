@@ -9,10 +9,10 @@ from dmafl.theory.block import block
 from dmafl.theory.constants import Constants
 from dmafl.theory.features import features
 from dmafl.theory.jobs import TaskJobs
-from dmafl.theory.printed import printed
-from dmafl.theory.sharp import bias_of_steps, sharp, sharp_gradient
+from dmafl.theory.sharp import sharp, sharp_gradient
+from dmafl.theory.theorem1 import theorem1
 from reference.random_problems import draw_jobs
-from theory.small import close, draw_case, draw_constants
+from support.small_jobs import close, draw_case, draw_constants
 
 SEEDS = range(20)
 
@@ -73,24 +73,6 @@ def test_every_term_is_that_of_the_formula(seed: int) -> None:
         assert close(value, expected[name], 1e-11), name
     assert close(bound.value, sum(expected.values()), 1e-11)
     assert all(value >= 0 for name, value in bound.terms().items() if name != "drift")
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_closed_form_of_the_bias_is_the_sum_over_steps(seed: int) -> None:
-    jobs, c = draw_case(seed)
-    V2, delta = c.regularised_gradient_bound, c.dissimilarity[jobs.device]
-    drag = jobs.proximal * jobs.rate * np.sqrt(V2)
-    expected = [
-        sum((math.sqrt(delta[k]) + drag[k] * step) ** 2 for step in range(int(jobs.steps[k])))
-        for k in range(len(jobs))
-    ]
-    np.testing.assert_allclose(bias_of_steps(jobs, delta, V2), expected, rtol=1e-12)
-
-
-def test_the_bias_without_a_proximal_term_is_delta_a_step() -> None:
-    jobs, c = draw_case(0)
-    delta = c.dissimilarity[jobs.device]
-    np.testing.assert_allclose(bias_of_steps(jobs.with_(proximal=0.0), delta, 5.0), jobs.steps * delta)
 
 
 # -- never larger than with the looser pieces of the paper's proof ------------------------------------------------
@@ -218,5 +200,5 @@ def test_a_hundred_thousand_jobs() -> None:
     gradient = sharp_gradient(jobs, c)
     assert np.isfinite(gradient.steps).all() and np.isfinite(gradient.batch).all()
     assert np.isfinite(block(jobs, c, np.arange(0, n, 10)).value)
-    assert np.isfinite(printed(jobs, c, 0.1).log_value)
+    assert np.isfinite(theorem1(jobs, c, 0.1).log_value)
     assert all(np.isfinite(value) for value in vars(features(jobs, c)).values())

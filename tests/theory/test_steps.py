@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmafl.theory.printed import printed
 from dmafl.theory.sharp import sharp, sharp_gradient
-from docs.docpages import DOCS, ROOT
-from theory.small import close, draw_case
+from dmafl.theory.theorem1 import theorem1
+from support.doc_pages import DOCS, ROOT
+from support.small_jobs import close, draw_case
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_printed_never_falls_with_more_steps_of_any_job(seed: int) -> None:
     jobs, c = draw_case(seed)
     for k in range(len(jobs)):
         more = jobs.with_(steps=jobs.steps + (np.arange(len(jobs)) == k))
-        before, after = printed(jobs, c, 0.2), printed(more, c, 0.2)
+        before, after = theorem1(jobs, c, 0.2), theorem1(more, c, 0.2)
         assert close(before.a, after.a) and close(before.f, after.f)
         assert after.value > before.value
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dmafl.errors import BadInput
+from dmafl.base.errors import BadInput
 from dmafl.scenario.toml import from_plain
 from dmafl.world.world import World
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dmafl.errors import BadInput
+from dmafl.base.errors import BadInput
 from dmafl.scenario.model import Channel, Mobility, Scenario
 from dmafl.scenario.presets import preset
 from dmafl.scenario.toml import from_plain, load
@@ -148,7 +148,7 @@ def test_data_grow_in_time_and_stop_at_the_end() -> None:
     )
     zero = np.zeros(4, dtype=np.int64)
     time_s, computed_s = np.array([0.0, 50.0, 50.0, 200.0]), np.array([0.0, 0.0, 50.0, 0.0])
-    share = world.stream_share(zero, zero, zero, time_s, computed_s)
+    share = world.stream_progress(zero, zero, zero, time_s, computed_s)
     assert world.samples(zero, share).tolist() == [300, 650, 475, 1000]
 
 
@@ -156,7 +156,7 @@ def test_data_grow_by_aggregation_where_asked() -> None:
     world = a_world(tasks={"mnist": {"samples": 1000, "slots": 11, "drift": {"per_aggregation": True}}})
     zero = np.zeros(3, dtype=np.int64)
     versions = np.array([0, 5, 10])
-    share = world.stream_share(zero, zero, versions, np.zeros(3), np.zeros(3))
+    share = world.stream_progress(zero, zero, versions, np.zeros(3), np.zeros(3))
     assert world.samples(zero, share).tolist() == [300, 650, 1000]
 
 

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
+from dmafl.base.errors import BadInput, ShownAsIs, bad_input, file_trouble, visible
+from dmafl.base.version import __version__
 from dmafl.cli import (
     compare_command,
     data_commands,
@@ -26,8 +28,6 @@ from dmafl.cli.completion import GROUPS, PRESETS, SCHEMES, TRACKERS, offer
 from dmafl.cli.shared import DataDir, Effort, ScenarioArgument, one_thread, process_count
 from dmafl.cli.stopping import Stopped, guarded
 from dmafl.cli.streams import take_any_text
-from dmafl.errors import BadInput, ShownAsIs, bad_input, file_trouble, visible
-from dmafl.version import __version__
 
 CHECK_FAILED, BAD_INPUT = 1, 2
 
@@ -95,7 +95,7 @@ def check(
     no_data: Annotated[bool, typer.Option("--no-data", help="Do not look for the data sets.")] = False,
 ) -> None:
     """Validate a scenario and print the world it resolves to."""
-    from dmafl.reports.world_tables import print_world
+    from dmafl.reports.terminal.world_tables import print_world
     from dmafl.scenario.toml import load
     from dmafl.world.world import World
 
@@ -149,20 +149,20 @@ def run(
 ) -> None:
     """Simulate schemes with real training. Ctrl-C saves; --resume goes on, bit for bit."""
     one_thread()
+    from dmafl.base.files import file_name
+    from dmafl.base.processes.stopping import Interrupted
     from dmafl.cli.measured_for_run import given_or_measured, missing
     from dmafl.cli.seeds import parse_seeds
     from dmafl.cli.shared import measured_of
-    from dmafl.files import file_name
-    from dmafl.plans.files import read_plan
-    from dmafl.reports.console import console
-    from dmafl.reports.live_view import LiveView
-    from dmafl.reports.run_table import enormous_losses, outcome_table
-    from dmafl.runs.folder import RunFolder
-    from dmafl.runs.left_out import left_out
-    from dmafl.runs.run import run as run_schemes
+    from dmafl.experiments.run.diverged_updates import left_out
+    from dmafl.experiments.run.folder import RunFolder
+    from dmafl.experiments.run.run import run as run_schemes
+    from dmafl.reports.terminal.console import console
+    from dmafl.reports.terminal.live_view import LiveView
+    from dmafl.reports.terminal.run_table import enormous_losses, outcome_table
     from dmafl.scenario.toml import load
+    from dmafl.schedule.plan_files import read_plan
     from dmafl.schemes.registry import BASELINES, PLANNING
-    from dmafl.simulation.stopping import Interrupted
 
     loaded = load(scenario)
     planned = read_plan(plan).plan if plan is not None else None
@@ -231,14 +231,14 @@ def verify(
     ] = None,
 ) -> None:
     """Re-check every invariant of a plan or a run from its files alone; exit 1 and say which failed."""
-    from dmafl.reports.check_table import print_checks
+    from dmafl.reports.terminal.check_table import print_checks
 
     if path.is_dir():
-        from dmafl.runs.verify import verify_run
+        from dmafl.experiments.run.verify import verify_run
 
         checks = verify_run(path, retest=retest, data_dir=data_dir)
     else:
-        from dmafl.plans.verify import verify_plan
+        from dmafl.schedule.plan_verification import verify_plan
 
         checks = verify_plan(path)
     print_checks(checks, title=str(path))

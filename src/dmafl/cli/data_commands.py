@@ -19,7 +19,7 @@ DataDir = Annotated[Path | None, typer.Option(help="Look here first.")]
 def list_(data_dir: DataDir = None) -> None:
     """Say which data sets are there and where they come from."""
     from dmafl.data import available
-    from dmafl.reports.console import console, table
+    from dmafl.reports.terminal.console import console, table
 
     rows = table("Data sets", "name", "train", "test", "source", "licence", "note")
     for position in (3, 4, 5):
@@ -61,7 +61,7 @@ def fetch(
     )
 
     from dmafl.data import fetch as fetch_data
-    from dmafl.reports.console import NameColumn, console
+    from dmafl.reports.terminal.console import NameColumn, console
 
     out = console()
     columns = (

@@ -12,9 +12,9 @@ CHECK_FAILED = 1
 def doctor(data_dir: DataDir = None) -> None:
     """Say what is installed, what the machine has, which data and caches there are, and what is missing."""
     one_thread()
-    from dmafl.doctor import examine
-    from dmafl.reports.console import console
-    from dmafl.reports.doctor_table import print_findings
+    from dmafl.installation.doctor import examine
+    from dmafl.reports.terminal.console import console
+    from dmafl.reports.terminal.doctor_table import print_findings
 
     found = examine(data_dir)
     print_findings(console(), found)

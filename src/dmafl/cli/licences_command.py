@@ -14,9 +14,9 @@ def licences(
     import json
     from dataclasses import asdict
 
-    from dmafl.licences import UNKNOWN
-    from dmafl.licences import licences as installed
-    from dmafl.reports.console import console, table
+    from dmafl.installation.licences import UNKNOWN
+    from dmafl.installation.licences import licences as installed
+    from dmafl.reports.terminal.console import console, table
 
     found = installed()
     if as_json:

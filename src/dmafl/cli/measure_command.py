@@ -28,11 +28,11 @@ def measure(
     Ctrl-C keeps what is done; the same command goes on.
     """
     one_thread()
-    from dmafl.measuring.measure import measure as measure_scenario
-    from dmafl.measuring.measured import write_measured
-    from dmafl.reports.console import console
-    from dmafl.reports.measure_view import MeasureView
-    from dmafl.reports.measured_table import print_measured
+    from dmafl.calibration.measure import measure as measure_scenario
+    from dmafl.calibration.measured import write_measured
+    from dmafl.reports.terminal.console import console
+    from dmafl.reports.terminal.measure_view import MeasureView
+    from dmafl.reports.terminal.measured_table import print_measured
     from dmafl.scenario.toml import load
 
     loaded = load(scenario)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dmafl.errors import ShownAsIs, bad_input
+from dmafl.base.errors import ShownAsIs, bad_input
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dmafl.measuring.measured import Measured
-    from dmafl.runs.run import Run
+    from dmafl.calibration.measured import Measured
+    from dmafl.experiments.run.run import Run
     from dmafl.scenario.model import Scenario
 
 
@@ -45,8 +45,12 @@ def given_or_measured(
 
 def missing(run: Run, scenario: Path) -> str:
     """One line for a run that has no prediction, and could have one."""
+    from dmafl.simulation.run_name import RunName
+
     could = {
-        unit.rpartition("-s")[2] for unit, how in run.manifest["units"].items() if not how.get("rounds", True)
+        str(RunName.parse(name).seed)
+        for name, unit in run.manifest["units"].items()
+        if not unit.get("rounds", True)
     }
     known = run.manifest.get("measured", {})
     without = sorted(could - set(known), key=int)

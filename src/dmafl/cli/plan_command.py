@@ -23,7 +23,7 @@ from dmafl.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from dmafl.planning.sca_descent import Iteration
+    from dmafl.planning.sca.iterations import Iteration
 
 
 def plan(
@@ -51,20 +51,20 @@ def plan(
 ) -> None:
     """Plan who trains what when with how much work, and say what it is worth."""
     one_thread()
-    from dmafl.errors import bad_input
+    from dmafl.base.errors import bad_input
     from dmafl.planning.effort import Effort as Counted
-    from dmafl.planning.knowledge import knowledge_from
     from dmafl.planning.lower_bound import lower_bound
-    from dmafl.planning.make import constants_of, probes_for
+    from dmafl.planning.plan import constants_of, probes_for
     from dmafl.planning.solve import problem_in_time, solve
-    from dmafl.plans.files import check_name, write_plan
-    from dmafl.reports.console import console
-    from dmafl.reports.figures import check_picture
-    from dmafl.reports.plan_table import print_plan
-    from dmafl.reports.plan_view import PlanView
-    from dmafl.reports.timeline_picture import draw_timeline
-    from dmafl.reports.trace_picture import draw_trace
+    from dmafl.planning.task_estimates import estimates_from
+    from dmafl.reports.figures.saving import check_picture
+    from dmafl.reports.figures.timeline import draw_timeline
+    from dmafl.reports.figures.trace import draw_trace
+    from dmafl.reports.terminal.console import console
+    from dmafl.reports.terminal.plan_table import print_plan
+    from dmafl.reports.terminal.plan_view import PlanView
     from dmafl.scenario.toml import load
+    from dmafl.schedule.plan_files import check_name, write_plan
     from dmafl.world.world import World
 
     check_name(output)
@@ -77,10 +77,10 @@ def plan(
     known = measured_of(
         world.scenario, out, file=measured, probes=probes_for(quality), workers=workers, data_dir=data_dir
     )
-    knowledge = knowledge_from(world.scenario, known)
+    estimates = estimates_from(world.scenario, known)
     counted = Counted(effort, time_limit)
     problem = problem_in_time(
-        counted, world, knowledge, quality=quality, dissimilarity=dissimilarity, participation=participation
+        counted, world, estimates, quality=quality, dissimilarity=dissimilarity, participation=participation
     )
     bound = lower_bound(problem)
     with PlanView(out, bound) as counted.watch:
@@ -89,13 +89,13 @@ def plan(
             solver=solver,
             effort=counted,
             seed=seed,
-            constants=constants_of(problem, knowledge) | {"measured": known.key},
+            constants=constants_of(problem, estimates) | {"measured": known.key},
             watch_sca=iterations.append,
         )
     write_plan(made, output)
     print_plan(out, made)
-    for name in knowledge:
-        calibration = knowledge[name].calibration
+    for name in estimates:
+        calibration = estimates[name].calibration
         if quality == "calibrated" and calibration is not None and calibration.warning:
             out.print(f"{name}: {calibration.warning}", highlight=False, markup=False)
     gap = (

@@ -37,14 +37,14 @@ def replan(
 ) -> None:
     """Plan the rest of a plan anew: what has happened stays."""
     one_thread()
-    from dmafl.planning.knowledge import knowledge_from
-    from dmafl.planning.make import probes_for
-    from dmafl.planning.revise import replan as revise
-    from dmafl.planning.revise import state_of
-    from dmafl.plans.files import check_name, read_plan, write_plan
-    from dmafl.reports.console import console
-    from dmafl.reports.plan_table import print_plan
-    from dmafl.runs.state import state_of_run
+    from dmafl.experiments.run.state import state_of_run
+    from dmafl.planning.plan import probes_for
+    from dmafl.planning.replan import replan as revise
+    from dmafl.planning.replan import state_of
+    from dmafl.planning.task_estimates import estimates_from
+    from dmafl.reports.terminal.console import console
+    from dmafl.reports.terminal.plan_table import print_plan
+    from dmafl.schedule.plan_files import check_name, read_plan, write_plan
 
     check_name(output)
     before = read_plan(plan).plan
@@ -60,7 +60,7 @@ def replan(
     made = revise(
         before,
         then,
-        knowledge_from(scenario, known),
+        estimates_from(scenario, known),
         quality=quality,
         dissimilarity=dissimilarity,
         effort=effort,

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dmafl.errors import visible
+from dmafl.base.errors import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dmafl.pages.live import LivePage
+    from dmafl.reports.html.live import LivePage
 
 SERVED_CHECKPOINT_S = 5.0
 """At most so long between two checkpoints of a run that is looked at: its page shows what is saved [s]."""
@@ -44,7 +44,7 @@ def report(
     ),
 ) -> None:
     """Write a page about one run, or several side by side; it needs no other file and no network."""
-    from dmafl.pages.report import report as write
+    from dmafl.reports.html.report import report as write
 
     write(folders, output)
     typer.echo(f"Wrote {visible(str(output))} ({output.stat().st_size / 1e6:.1f} MB). Open it in a browser.")
@@ -56,7 +56,7 @@ def served(serve: bool, folder: Path, host: str, port: int | None, out: Console)
     if not serve:
         yield None
         return
-    from dmafl.pages.live import LivePage
+    from dmafl.reports.html.live import LivePage
 
     with LivePage(folder, host, port) as page:
         out.print(f"Live report: {page.address}", highlight=False, markup=False)
@@ -67,7 +67,7 @@ def write_served(page: LivePage | None, folder: Path, out: Console) -> None:
     """The run has ended: the last news for pages that are open, and the report as a file."""
     if page is None:
         return
-    from dmafl.pages.report import report as write
+    from dmafl.reports.html.report import report as write
 
     page.finish()
     out.print(f"Report: {write([folder], folder / 'report.html')}", highlight=False, markup=False)

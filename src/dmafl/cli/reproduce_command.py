@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dmafl.base.errors import ShownAsIs, bad_input, visible
 from dmafl.cli.shared import DataDir, one_thread, process_count
 from dmafl.cli.stopping import Stopped
-from dmafl.errors import ShownAsIs, bad_input, visible
 
 if TYPE_CHECKING:
-    from dmafl.study.reproduce import Shard
+    from dmafl.experiments.reproduction.shard import Shard
 
 COMMITTED = Path("results")
 """Outcomes and constants that come with a clone."""
@@ -49,21 +49,21 @@ def reproduce(
     one_thread()
     from dataclasses import replace
 
+    from dmafl.base.processes.stopping import Interrupted
     from dmafl.cli.seeds import parse_seeds
-    from dmafl.pages.study_report import derive
-    from dmafl.reports.console import console
-    from dmafl.reports.study_view import StudyView
-    from dmafl.simulation.stopping import Interrupted
-    from dmafl.study.presets import study_of
-    from dmafl.study.reproduce import reproduce as carry_out
-    from dmafl.study.results import Results
-    from dmafl.study.selection import named, needed
+    from dmafl.experiments.reproduction.presets import study_of
+    from dmafl.experiments.reproduction.reproduce import reproduce as carry_out
+    from dmafl.experiments.reproduction.results import Results
+    from dmafl.experiments.reproduction.selection import named, needed
+    from dmafl.reports.study import derive
+    from dmafl.reports.terminal.console import console
+    from dmafl.reports.terminal.study_view import StudyView
 
     study = study_of(preset, quick)
     if seeds is not None:
         study = replace(study, seeds=tuple(parse_seeds(seeds)))
     names = None if only is None else named(only)
-    units, part = needed(study, names), _shard(shard)
+    study_runs, part = needed(study, names), _shard(shard)
     failures: list[str] = []
     out = console()
     kept = Results(results if results is not None else output / "results" if quick else COMMITTED)
@@ -78,12 +78,12 @@ def reproduce(
                 failures = carry_out(
                     study,
                     kept,
-                    units=units,
+                    study_runs=study_runs,
                     work=output / "work",
                     workers=process_count(workers),
                     data_dir=data_dir,
                     shard=part,
-                    view=view,
+                    watcher=view,
                 )
         except (Interrupted, Stopped):
             raise Stopped("outcomes and states are saved: the same command goes on") from None
@@ -95,7 +95,7 @@ def reproduce(
 
 
 def _shard(text: str) -> Shard:
-    from dmafl.study.reproduce import Shard
+    from dmafl.experiments.reproduction.shard import Shard
 
     number, _, count = text.partition("/")
     if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):

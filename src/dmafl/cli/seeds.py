@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dmafl.errors import bad_input
+from dmafl.base.errors import bad_input
 
 MAX_SEEDS = 10_000
 

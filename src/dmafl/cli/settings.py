@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dmafl.errors import BadInput, bad_input
-from dmafl.files import parse_toml
+from dmafl.base.errors import BadInput, bad_input
+from dmafl.base.files import parse_toml
 from dmafl.scenario.toml import UNSET
 
 OPENING, CLOSING, QUOTES = "[{", "]}", "\"'"

@@ -13,7 +13,7 @@ from dmafl.cli.completion import DISSIMILARITIES, QUALITIES, offer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dmafl.measuring.measured import Measured
+    from dmafl.calibration.measured import Measured
     from dmafl.scenario.model import Scenario
 
 ScenarioArgument = Annotated[Path, typer.Argument(help="A scenario file, see `dmafl init`.")]
@@ -66,9 +66,9 @@ def measured_of(
     data_dir: Path | None = None,
 ) -> Measured:
     """What `file` holds, or what is kept of `scenario`, or what is measured now, with progress shown."""
-    from dmafl.measuring.measure import PROBES, measure
-    from dmafl.measuring.measured import read_measured
-    from dmafl.reports.measure_view import MeasureView
+    from dmafl.calibration.measure import PROBES, measure
+    from dmafl.calibration.measured import read_measured
+    from dmafl.reports.terminal.measure_view import MeasureView
 
     if file is not None:
         return read_measured(file)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-from dmafl.simulation.stopping import STOPPING
+from dmafl.base.processes.stopping import STOPPING
 
 INTERRUPTED = 130
 AGAIN_S = 0.02

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dmafl.base.errors import visible
 from dmafl.cli.completion import SCHEMES, offer
 from dmafl.cli.shared import (
     DataDir,
@@ -14,12 +15,10 @@ from dmafl.cli.shared import (
     MeasuredFile,
     QualityName,
     ScenarioArgument,
-    measured_of,
     one_thread,
     process_count,
 )
 from dmafl.cli.stopping import Stopped
-from dmafl.errors import visible
 
 
 def sweep(
@@ -48,17 +47,16 @@ def sweep(
     Points are kept. Ctrl-C saves; the same command goes on, and one with more values does what is new.
     """
     one_thread()
+    from dmafl.calibration.measured import read_measured
     from dmafl.cli.seeds import parse_seeds
     from dmafl.cli.settings import parse_settings
-    from dmafl.planning.make import probes_for
-    from dmafl.reports.console import console
-    from dmafl.reports.sweep_table import sweep_table
-    from dmafl.reports.sweep_view import SweepView
+    from dmafl.experiments.sweep.sweep import sweep as sweep_scenario
+    from dmafl.reports.terminal.console import console
+    from dmafl.reports.terminal.sweep_table import sweep_table
+    from dmafl.reports.terminal.sweep_view import SweepView
     from dmafl.scenario.toml import load
-    from dmafl.sweeps.sweep import sweep as sweep_scenario
 
     loaded, values, out = load(scenario), parse_settings(settings), console()
-    count, probes = process_count(workers), probes_for(quality)
     try:
         with SweepView(out) as view:
             done = sweep_scenario(
@@ -68,13 +66,11 @@ def sweep(
                 seeds=parse_seeds(seeds) if seeds is not None else None,
                 plan_only=plan_only,
                 output=output,
-                workers=count,
+                workers=process_count(workers),
                 effort=effort,
                 quality=quality,
                 data_dir=data_dir,
-                measured_of=lambda own: measured_of(
-                    own, out, file=measured, probes=probes, workers=count, data_dir=data_dir
-                ),
+                measured=read_measured(measured) if measured is not None else None,
                 watcher=view,
             )
     except (KeyboardInterrupt, Stopped):

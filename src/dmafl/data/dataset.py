@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dmafl.errors import BadInput, Problem, show
+from dmafl.base.errors import BadInput, Problem, show
 
 Bytes = NDArray[np.uint8]
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
+from dmafl.base.errors import BadInput, ShownAsIs, bad_input
+from dmafl.base.version import __version__
 from dmafl.data.sources import Remote
-from dmafl.errors import BadInput, ShownAsIs, bad_input
-from dmafl.version import __version__
 
 _CHUNK_BYTES = 1 << 16
 _OFFLINE = (

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
+from dmafl.base.errors import BadInput, Problem, ShownAsIs, bad_input
+from dmafl.base.files import locked, open_regular, replacing
 from dmafl.data import idx, mat, npz
 from dmafl.data.dataset import ARRAYS, Bytes, check_arrays
 from dmafl.data.folders import cache_folder
 from dmafl.data.sources import SOURCES, Remote, Source
-from dmafl.errors import BadInput, Problem, ShownAsIs, bad_input
-from dmafl.files import locked, open_regular, replacing
 
 SCRATCH = ".fetch-"
 """How folders begin in which downloads are gathered."""

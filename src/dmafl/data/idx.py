@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from dmafl.base.errors import BadInput, ShownAsIs, bad_input
+from dmafl.base.files import open_regular
+from dmafl.base.files.limits import MIB
 from dmafl.data.dataset import Bytes
-from dmafl.errors import BadInput, ShownAsIs, bad_input
-from dmafl.files import open_regular
-from dmafl.files.limits import MIB
 
 MAX_BYTES = 256 * MIB
 """The training images of MNIST are 47 million bytes."""

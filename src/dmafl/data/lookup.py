@@ -11,13 +11,13 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from dmafl.base.errors import BadInput, ShownAsIs, bad_input
+from dmafl.base.files import open_regular, read_bytes
 from dmafl.data import catalogue, npz
 from dmafl.data.catalogue import KNOWN, OWN_LICENCE
 from dmafl.data.dataset import Dataset
 from dmafl.data.folders import folders
 from dmafl.data.street_digits import EMBEDDED_SHA256, street_digits
-from dmafl.errors import BadInput, ShownAsIs, bad_input
-from dmafl.files import open_regular, read_bytes
 
 EMBEDDED = "embedded"
 MAX_HASHED_BYTES = 300_000_000

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from dmafl.base.errors import BadInput, ShownAsIs, bad_input
+from dmafl.base.files import read_bytes
+from dmafl.base.files.limits import GIB
 from dmafl.data.dataset import Bytes
-from dmafl.errors import BadInput, ShownAsIs, bad_input
-from dmafl.files import read_bytes
-from dmafl.files.limits import GIB
 
 MAX_BYTES = GIB
 """The training images of SVHN are 225 million bytes."""

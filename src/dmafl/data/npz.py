@@ -9,10 +9,10 @@ from typing import IO
 
 import numpy as np
 
+from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.files import npz
+from dmafl.base.files.npz import Header
 from dmafl.data.dataset import ARRAYS, Bytes, check_arrays, check_layout
-from dmafl.errors import ShownAsIs, bad_input
-from dmafl.files import npz
-from dmafl.files.npz import Header
 
 MAX_BYTES = 4 << 30
 """Arrays that unpack to more than this are refused before any of them is read."""

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dmafl.errors import ShownAsIs, bad_input
-from dmafl.randomness import FloatArray, generator
+from dmafl.base.arrays import FloatArray
+from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.randomness import generator
 
 Indices = NDArray[np.int64]
 

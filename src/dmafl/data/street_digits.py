@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dmafl.base.randomness import uniform
 from dmafl.data.dataset import Bytes, Dataset, content_sha256
-from dmafl.randomness import uniform
 
 Floats = NDArray[np.float32]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dmafl.errors import bad_input
+from dmafl.base.errors import bad_input
 from dmafl.learning.arrays import Vector
 
 FloatArray = NDArray[np.float64]

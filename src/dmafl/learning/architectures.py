@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from dmafl.errors import ShownAsIs, bad_input
+from dmafl.base.errors import ShownAsIs, bad_input
 
 Shape = tuple[int, ...]
 

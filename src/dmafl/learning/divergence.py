@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmafl.errors import BadInput, Problem, ShownAsIs, show
+from dmafl.base.errors import BadInput, Problem, ShownAsIs, show
 from dmafl.learning.arrays import Vector
 from dmafl.learning.inputs import Inputs
 

@@ -10,7 +10,8 @@ import torch
 from torch.autograd import backward
 from torch.nn.functional import cross_entropy
 
-from dmafl.errors import ShownAsIs
+from dmafl.base.errors import ShownAsIs
+from dmafl.base.randomness import generator
 from dmafl.learning.arrays import Vector
 from dmafl.learning.divergence import diverged
 from dmafl.learning.fitting import check_fit
@@ -19,7 +20,6 @@ from dmafl.learning.linear import evaluate_linear, gradient_linear
 from dmafl.learning.parameters import FlatModel
 from dmafl.learning.sampling import simple_random_samples
 from dmafl.learning.tensors import tensors
-from dmafl.randomness import generator
 
 _BLOCK = 100
 """Samples in one pass: the fastest for the CNN (measured), whose activations then take about 15 MB."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from dmafl.errors import ShownAsIs, bad_input
+from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.learning.inputs import Inputs
 from dmafl.learning.parameters import FlatModel
 from dmafl.learning.tensors import tensors

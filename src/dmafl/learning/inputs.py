@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dmafl.errors import ShownAsIs, bad_input
+from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.learning.arrays import AnyArray, Rows
 
 Layout = Literal["image", "plain"]

@@ -11,7 +11,7 @@ import torch
 from torch.autograd import backward
 from torch.nn.functional import cross_entropy
 
-from dmafl.errors import bad_input
+from dmafl.base.errors import bad_input
 from dmafl.learning.arrays import Rows, Vector
 from dmafl.learning.divergence import check_trained
 from dmafl.learning.fitting import check_fit

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from dmafl.errors import ShownAsIs, bad_input
+from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.randomness import generator
 from dmafl.learning.architectures import Architecture, Convolution, Dense, Pool, architecture
-from dmafl.randomness import generator
 
 Factory = Callable[[], nn.Module]
 """Makes a user's own module; what it draws from torch's generator is seeded by `build`."""

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from dmafl.errors import ShownAsIs, bad_input
+from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.learning.arrays import Vector
 from dmafl.learning.linear import LinearShape
 from dmafl.learning.saving import ParameterLayout

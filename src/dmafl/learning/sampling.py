@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from dmafl.errors import bad_input
+from dmafl.base.errors import bad_input
 from dmafl.learning.arrays import Rows
 
 Sampling = Literal["fresh", "epoch"]

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save as serialise
 
-from dmafl.errors import BadInput, ShownAsIs, bad_input
-from dmafl.files import parse_json, read_bytes, write_bytes
-from dmafl.files.limits import MAX_MODEL_BYTES
+from dmafl.base.errors import BadInput, ShownAsIs, bad_input
+from dmafl.base.files import parse_json, read_bytes, write_bytes
+from dmafl.base.files.limits import MAX_MODEL_BYTES
 from dmafl.learning.arrays import Vector
 
 ParameterLayout = tuple[tuple[str, tuple[int, ...]], ...]

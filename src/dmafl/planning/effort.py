@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from dmafl.errors import bad_input
-from dmafl.planning.found import Found, better
-from dmafl.planning.weights import Work, cost_of_work
-from dmafl.simulation.stopping import Interrupted
+from dmafl.base.errors import bad_input
+from dmafl.base.processes.stopping import Interrupted
+from dmafl.planning.effort_costs import Work, cost_of_work
+from dmafl.planning.incumbent import Incumbent, better
 
 EFFORT = 30.0
 """Effort for a plan, in units of about a second of an ordinary machine."""
@@ -50,7 +50,7 @@ class _Count:
         self.kept_back_s = 0.0
         """Time for what comes after the search."""
         self.cut_off = False
-        self.best: Found | None = None
+        self.best: Incumbent | None = None
 
 
 class Effort:
@@ -96,7 +96,7 @@ class Effort:
         return self._count.time_limit_s
 
     @property
-    def best(self) -> Found | None:
+    def best(self) -> Incumbent | None:
         """The best found so far."""
         return self._count.best
 
@@ -157,12 +157,12 @@ class Effort:
         """End the search so much before the time limit; 0 again for what comes after it."""
         self._count.kept_back_s = seconds
 
-    def keep(self, found: Found) -> None:
-        """Have whole choices for all tasks in hand, for a cut-off."""
+    def keep(self, found: Incumbent) -> None:
+        """Have whole decisions for all tasks in hand, for a cut-off."""
         best = self._count.best
         self._count.best = found if best is None else better(best, found)
 
-    def tell(self, stage: str, found: Found) -> None:
+    def tell(self, stage: str, found: Incumbent) -> None:
         """Tell the watcher."""
         self.watch(Progress(self.used, stage, found.objective, found.violation))
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dmafl.base.arrays import FloatArray
+from dmafl.planning.loss_models.models import Calibrated, Sharp
 from dmafl.planning.problem import Problem, TaskProblem
-from dmafl.planning.quality import Calibrated, Sharp
-from dmafl.randomness import FloatArray
 from dmafl.theory.calibrated import TRAINING_POWER
 
 POINTS = 400
@@ -27,16 +27,16 @@ def lower_bound(problem: Problem) -> float | None:
 
 
 def _of_task(problem: Problem, task: TaskProblem) -> float | None:
-    c = task.quality.constants if isinstance(task.quality, Calibrated | Sharp) else None
+    c = task.loss_model.constants if isinstance(task.loss_model, Calibrated | Sharp) else None
     if c is None or task.past is not None or (np.minimum(c.drift_idle, c.drift_active) < 0).any():
         return None
     radio = float(_cheapest_transfers(problem, task).sum())
     joule = task.price_of_J * problem.c2 * problem.energy_per_work(task) * task.lowest_Hz**2
     sample = float(joule[task.usable].min())  # the cheapest sample
-    if isinstance(task.quality, Calibrated):
-        return radio + _calibrated(task, task.quality, sample)
-    assert isinstance(task.quality, Sharp)
-    return radio + _sharp(task, task.quality, sample)
+    if isinstance(task.loss_model, Calibrated):
+        return radio + _calibrated(task, task.loss_model, sample)
+    assert isinstance(task.loss_model, Sharp)
+    return radio + _sharp(task, task.loss_model, sample)
 
 
 def _cheapest_transfers(problem: Problem, task: TaskProblem) -> FloatArray:

@@ -12,7 +12,7 @@ from dmafl.theory.jobs import jobs_of
 
 
 @dataclass(frozen=True)
-class Worth:
+class Evaluation:
     """The objective of a schedule, term by term, and the rules it keeps or breaks."""
 
     objective: float
@@ -26,7 +26,7 @@ class Worth:
         return all(check.ok for check in self.checks)
 
 
-def worth_of(problem: Problem, schedule: Schedule) -> Worth:
+def evaluate(problem: Problem, schedule: Schedule) -> Evaluation:
     """Evaluate `schedule` as the planner knows the world. Eq. (Example1), with one sum over tasks."""
     world = problem.world.as_planned()
     timeline = replay(world, schedule)
@@ -34,7 +34,7 @@ def worth_of(problem: Problem, schedule: Schedule) -> Worth:
     for task in problem.tasks:
         own = schedule.task == task.number
         jobs = jobs_of(world, schedule, timeline, task.number)
-        parts = task.quality.terms(jobs)
+        parts = task.loss_model.terms(jobs)
         quality = sum(parts.values())
         uplink, compute, downlink = (
             float(column[own].sum())
@@ -48,4 +48,4 @@ def worth_of(problem: Problem, schedule: Schedule) -> Worth:
             "compute_J": compute,
             "downlink_J": downlink,
         }
-    return Worth(total, terms, check_schedule(world, schedule))
+    return Evaluation(total, terms, check_schedule(world, schedule))

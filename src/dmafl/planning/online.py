@@ -29,9 +29,9 @@ class Online(Scheduled):
         """The jobs of the task as they are planned by now."""
         return self._jobs
 
-    def free(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:
+    def on_idle(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:
         """The device's next job, of a new plan if it is time for one."""
-        orders = list(super().free(device, now, aggregated))
+        orders = list(super().on_idle(device, now, aggregated))
         if aggregated:
             self._done += 1
             if self._done % self._every == 0:

@@ -1,6 +1,6 @@
 """The planning problem: what a plan may choose, what limits it, and what it costs.
 
-    minimise  c_1 sum_j gamma_j Quality_j + sum_j (chi_j / G_j) sum_jobs [c_2 (E^U + E^C) + c_3 E^D]
+    minimise  c_1 sum_j gamma_j Loss_j + sum_j (chi_j / G_j) sum_jobs [c_2 (E^U + E^C) + c_3 E^D]
 
 over jobs (device, version received) of every slot and their steps e, batch B, frequency f and times, subject to rules
 S0 to S8 (`dmafl.schedule.rules`). Every solver reads this; the world and the theory give every number.
@@ -14,18 +14,23 @@ from functools import cached_property
 
 import numpy as np
 
-from dmafl.errors import ShownAsIs, bad_input
+from dmafl.base.arrays import FloatArray, IntArray
+from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.learning.aggregation import mix_weight
-from dmafl.physics.transmission import transfer_J
-from dmafl.planning.quality import CONCENTRATION, MOST_SPREAD, Calibrated, Printed, Quality, Sharp
-from dmafl.randomness import FloatArray
+from dmafl.planning.loss_models.models import (
+    CONCENTRATION,
+    MOST_SPREAD,
+    Calibrated,
+    LossModel,
+    Sharp,
+    Theorem1,
+)
+from dmafl.planning.task_estimates import TaskEstimates
 from dmafl.scenario.model import Task
-from dmafl.theory.calibrated import Calibration
-from dmafl.theory.constants import Constants
-from dmafl.theory.features import LabelMix
 from dmafl.theory.gram_bias import diagonal_factors, diagonal_gram
 from dmafl.theory.mixing import staleness_factor
-from dmafl.world.mobility import IntArray, Static
+from dmafl.world.mobility import Static
+from dmafl.world.physics.transmission import transfer_J
 from dmafl.world.world import World
 
 QUALITIES = ("calibrated", "sharp", "printed")
@@ -36,17 +41,6 @@ TABLES = {"slots": "devices", "max_staleness": "kinds of staleness"}
 """What there is of every slot, by the setting to lower."""
 TRANSFERS_AT_ONCE = 1_000_000
 """Transfers that are computed at a time."""
-
-
-@dataclass(frozen=True, eq=False)
-class Knowledge:
-    """What is known of one task: constants of the bounds, and of the prediction."""
-
-    constants: Constants
-    prediction: Constants | None = None
-    """Constants that the prediction was fitted with; left out: the same."""
-    labels: LabelMix | None = None
-    calibration: Calibration | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +68,7 @@ class TaskProblem:
     number: int
     name: str
     settings: Task
-    quality: Quality
+    loss_model: LossModel
     weight: float
     """c_1 gamma_j: cost of a unit of quality."""
     price_of_J: float
@@ -185,14 +179,14 @@ class Problem:
 
 def make_problem(
     world: World,
-    knowledge: Mapping[str, Knowledge],
+    estimates: Mapping[str, TaskEstimates],
     *,
     quality: str = "calibrated",
     dissimilarity: str = "gram",
     participation: float = 0.0,
     look: Callable[[], None] = lambda: None,
 ) -> Problem:
-    """The problem of a world; `knowledge` by task name.
+    """The problem of a world; `estimates` by task name.
 
     `participation`: share of its fair share G / I of slots that every device must complete (0: none, 1: all alike).
     `look` is called again and again: it may raise.
@@ -216,7 +210,7 @@ def make_problem(
                 number=number,
                 name=name,
                 settings=settings,
-                quality=_quality(quality, dissimilarity, knowledge[name], settings),
+                loss_model=_loss_model(quality, dissimilarity, estimates[name], settings),
                 weight=weight * settings.importance,
                 price_of_J=settings.energy_weight / settings.slots,
                 download_s=download_s,
@@ -267,7 +261,7 @@ def _transfers(
         task, when = np.full(len(device), number), np.zeros(len(device))
         if not isinstance(
             seen.mobility, Static
-        ):  # about where devices will be; `settle` uses the true places
+        ):  # about where devices will be; `place_jobs` uses the true places
             when = slot / slots * seen.devices.window_s[device, number]
         look()
         found[0, own] = seen.download_s(device, task, slot, when).reshape(len(own), -1)
@@ -276,7 +270,7 @@ def _transfers(
     return found[0], found[1]
 
 
-def _quality(name: str, dissimilarity: str, known: Knowledge, settings: Task) -> Quality:
+def _loss_model(name: str, dissimilarity: str, known: TaskEstimates, settings: Task) -> LossModel:
     if name == "calibrated":
         if known.calibration is None:
             raise bad_input(
@@ -297,7 +291,7 @@ def _quality(name: str, dissimilarity: str, known: Knowledge, settings: Task) ->
         return Calibrated(alone, None, known.calibration)
     if name == "sharp":
         return Sharp(known.constants)
-    return Printed(known.constants, settings.mixing)
+    return Theorem1(known.constants, settings.mixing)
 
 
 def must_be_one_of(name: str, value: str, known: tuple[str, ...]) -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from dmafl.planning.effort import EFFORT, Effort
-from dmafl.planning.found import Found
-from dmafl.planning.objective import worth_of
+from dmafl.planning.incumbent import Incumbent
+from dmafl.planning.infeasibility import Infeasible, remaining_infeasibility
+from dmafl.planning.objective import evaluate
 from dmafl.planning.one_thread import one_thread
-from dmafl.planning.partial import orders_for, resources_for
-from dmafl.planning.problem import Knowledge, Problem, make_problem
-from dmafl.planning.settle import settle
+from dmafl.planning.placement import place_jobs
+from dmafl.planning.problem import Problem, make_problem
+from dmafl.planning.search.half_given import orders_for, resources_for
 from dmafl.planning.solve import solve
-from dmafl.planning.troubles import Infeasible, left_troubles
-from dmafl.plans.plan import Plan
+from dmafl.planning.task_estimates import TaskEstimates
+from dmafl.schedule.plan import Plan
 from dmafl.schemes.draws import Drawn
 from dmafl.schemes.fedasync import fedasync
 from dmafl.simulation.dry_run import dry_run
@@ -24,7 +25,7 @@ from dmafl.world.world import World
 def plan_for(
     scheme: str,
     world: World,
-    knowledge: Mapping[str, Knowledge],
+    estimates: Mapping[str, TaskEstimates],
     *,
     quality: str = "calibrated",
     dissimilarity: str = "gram",
@@ -32,7 +33,7 @@ def plan_for(
     stop_asked: Callable[[], bool] = lambda: False,
 ) -> Plan:
     """The plan that `scheme` carries out in `world`; `Interrupted` where a stop is asked for. docs/planner.md."""
-    problem = make_problem(world, knowledge, quality=quality, dissimilarity=dissimilarity)
+    problem = make_problem(world, estimates, quality=quality, dissimilarity=dissimilarity)
     allowed = Effort(effort, stop_asked=stop_asked)
     if scheme in ("dma-fl", "dma-fl-online"):
         return solve(problem, effort=allowed)
@@ -43,12 +44,12 @@ def plan_for(
     return _plan(problem, roomy, found, scheme)
 
 
-def _plan(problem: Problem, roomy: Problem, found: Found, scheme: str) -> Plan:
-    troubles = left_troubles(roomy, found.choices)
-    if troubles:
-        raise Infeasible(*troubles)
-    schedule = settle(roomy, found.choices)
-    worth = worth_of(roomy, schedule)
+def _plan(problem: Problem, roomy: Problem, found: Incumbent, scheme: str) -> Plan:
+    broken = remaining_infeasibility(roomy, found.decisions)
+    if broken:
+        raise Infeasible(*broken)
+    schedule = place_jobs(roomy, found.decisions)
+    worth = evaluate(roomy, schedule)
     return Plan(
         world=problem.world,
         schedule=schedule,

@@ -7,27 +7,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dmafl.errors import bad_input
-from dmafl.planning.auto import auto
-from dmafl.planning.choice import Choice
+from dmafl.base.errors import bad_input
+from dmafl.planning.decision import TaskDecision
 from dmafl.planning.effort import UNLIMITED, CutOff, Effort
-from dmafl.planning.exhaustive import exhaustive
-from dmafl.planning.found import Found, better, found_of
-from dmafl.planning.objective import worth_of
-from dmafl.planning.one_thread import one_thread
-from dmafl.planning.problem import Knowledge, Problem, make_problem
-from dmafl.planning.repair import fastest, in_turn, repaired, whole_and_repaired
-from dmafl.planning.sca import sca
-from dmafl.planning.sca_descent import Iteration
-from dmafl.planning.settle import settle
-from dmafl.planning.troubles import (
+from dmafl.planning.incumbent import Incumbent, better, incumbent_of
+from dmafl.planning.infeasibility import (
     Infeasible,
     broken_rules,
-    certain_troubles,
-    left_troubles,
+    certain_infeasibility,
     no_plan_in_time,
+    remaining_infeasibility,
 )
-from dmafl.plans.plan import Plan
+from dmafl.planning.objective import evaluate
+from dmafl.planning.one_thread import one_thread
+from dmafl.planning.placement import place_jobs
+from dmafl.planning.problem import Problem, make_problem
+from dmafl.planning.sca.algorithm import sca
+from dmafl.planning.sca.iterations import Iteration
+from dmafl.planning.search.auto import auto
+from dmafl.planning.search.exhaustive import exhaustive
+from dmafl.planning.search.repair import fastest, in_turn, repaired, whole_and_repaired
+from dmafl.planning.task_estimates import TaskEstimates
+from dmafl.schedule.plan import Plan
 from dmafl.world.world import World
 
 SOLVERS = ("auto", "sca", "exhaustive")
@@ -37,11 +38,11 @@ KEPT_BACK = 1.5
 
 
 def problem_in_time(
-    effort: Effort, world: World, knowledge: Mapping[str, Knowledge], **settings: Any
+    effort: Effort, world: World, estimates: Mapping[str, TaskEstimates], **settings: Any
 ) -> Problem:
     """`make_problem`, which looks at the time limit too."""
     try:
-        return make_problem(world, knowledge, look=effort.look, **settings)
+        return make_problem(world, estimates, look=effort.look, **settings)
     except CutOff:
         raise Infeasible(no_plan_in_time(effort)) from None
 
@@ -53,7 +54,7 @@ def solve(
     solver: str = "auto",
     effort: Effort | None = None,
     seed: int = 0,
-    starts: Sequence[Sequence[Choice]] = (),
+    starts: Sequence[Sequence[TaskDecision]] = (),
     constants: dict[str, Any] | None = None,
     watch_sca: Callable[[Iteration], None] | None = None,
 ) -> Plan:
@@ -64,7 +65,7 @@ def solve(
     if solver not in SOLVERS:
         raise bad_input("solver", "must be one of " + ", ".join(SOLVERS), solver, "Choose one of these.")
     effort = Effort() if effort is None else effort
-    solvers: dict[str, Callable[[], Found]] = {
+    solvers: dict[str, Callable[[], Incumbent]] = {
         "auto": lambda: auto(problem, effort, seed, starts),
         "exhaustive": lambda: exhaustive(problem, effort),
         "sca": lambda: sca_in_whole_numbers(problem, effort, seed, watch_sca),
@@ -74,7 +75,7 @@ def solve(
 
 def solved(
     problem: Problem,
-    solver: Callable[[], Found],
+    solver: Callable[[], Incumbent],
     effort: Effort,
     name: str,
     seed: int = 0,
@@ -83,13 +84,13 @@ def solved(
     """The plan of what `solver` finds, or of the best in hand when the time limit cuts it off."""
     first: Plan | None = None
     try:
-        troubles = certain_troubles(problem, effort)
-        if troubles:
-            raise Infeasible(*troubles)
+        broken = certain_infeasibility(problem, effort)
+        if broken:
+            raise Infeasible(*broken)
         if effort.timed:
             with effort.aside():
                 first = _first(problem, effort, name, seed, constants)
-        found: Found | None = solver()
+        found: Incumbent | None = solver()
     except CutOff:
         found = effort.best
     effort.keep_back(0.0)
@@ -99,11 +100,11 @@ def solved(
         if found is None:
             raise Infeasible(no_plan_in_time(effort))
         plan = finished(problem, found, name, seed, constants, effort)
-    except (CutOff, Infeasible) as trouble:
+    except (CutOff, Infeasible) as cause:
         if first is not None and effort.cut_off:
             plan = first
         elif effort.cut_off:
-            raise Infeasible(no_plan_in_time(effort)) from trouble
+            raise Infeasible(no_plan_in_time(effort)) from cause
         else:
             raise
     status = effort.status
@@ -122,12 +123,12 @@ def _first(
     most = max(task.most_in_flight for task in problem.tasks)
     for in_flight in (2**k for k in range(most.bit_length())):  # stale jobs are worth less
         effort.look()
-        choices = [in_turn(task, in_flight) for task in problem.tasks]
-        if not left_troubles(problem, choices):
+        decisions = [in_turn(task, in_flight) for task in problem.tasks]
+        if not remaining_infeasibility(problem, decisions):
             break
     else:
-        choices = repaired(problem, [fastest(problem, task, effort) for task in problem.tasks], effort)
-    found = found_of(problem, choices)  # also loads and computes what is needed only once
+        decisions = repaired(problem, [fastest(problem, task, effort) for task in problem.tasks], effort)
+    found = incumbent_of(problem, decisions)  # also loads and computes what is needed only once
     begun_s = time.monotonic()
     plan = None
     try:
@@ -141,25 +142,25 @@ def _first(
 
 def sca_in_whole_numbers(
     problem: Problem, effort: Effort, seed: int = 0, watch: Callable[[Iteration], None] | None = None
-) -> Found:
+) -> Incumbent:
     """What the solver `sca` finds, in whole numbers."""
-    return whole_and_repaired(problem, sca(problem, effort=effort, seed=seed, watch=watch).choices, effort)
+    return whole_and_repaired(problem, sca(problem, effort=effort, seed=seed, watch=watch).decisions, effort)
 
 
 def finished(
     problem: Problem,
-    found: Found,
+    found: Incumbent,
     solver: str,
     seed: int = 0,
     constants: dict[str, Any] | None = None,
     effort: Effort = UNLIMITED,
 ) -> Plan:
     """The plan of what a solver found, if it is executable; else `Infeasible`."""
-    troubles = left_troubles(problem, found.choices)
-    if troubles:
-        raise Infeasible(*troubles)
-    schedule = settle(problem, found.choices, effort)
-    worth = worth_of(problem, schedule)
+    broken = remaining_infeasibility(problem, found.decisions)
+    if broken:
+        raise Infeasible(*broken)
+    schedule = place_jobs(problem, found.decisions, effort)
+    worth = evaluate(problem, schedule)
     plan = Plan(
         world=problem.world,
         schedule=schedule,

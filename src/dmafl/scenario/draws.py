@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
-from dmafl.randomness import FloatArray
+from dmafl.base.arrays import FloatArray
 
 KINDS = ("uniform", "log_uniform", "choice")
 MOST_CHOICES = 100_000

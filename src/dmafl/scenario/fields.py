@@ -10,6 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
+from dmafl.scenario.limits import Limits
+
+ANYTHING = Limits()
+
 
 class Section(BaseModel):
     """A frozen part of a scenario. Unknown keys, NaN, infinities and silent conversions are refused."""
@@ -40,47 +44,33 @@ def contradiction(name: str, rule: str, value: str, remedy: str) -> PydanticCust
 def field(
     default: Any,
     doc: str,
-    *,
-    unit: str = "",
+    limits: Limits = ANYTHING,
     symbol: str = "",
-    ge: float | None = None,
-    le: float | None = None,
-    least: float = 0.0,
-    why: str = "",
+    *,
     pattern: str | None = None,
 ) -> Any:
-    """Declare a field. `doc` says what it is; `unit` is that of its name's suffix.
-
-    `ge` and `le` are its limits and `why` is their reason; where 0 is allowed, `least` is the smallest other value.
-    """
+    """Declare a field. `doc` says what it is, `symbol` is the paper's letter; the name's suffix is the limits' unit."""
     return Field(
         default,
         description=doc,
-        ge=ge,
-        le=le,
+        ge=limits.low if math.isfinite(limits.low) else None,
+        le=limits.high if math.isfinite(limits.high) else None,
         pattern=pattern,
-        json_schema_extra={"unit": unit, "symbol": symbol, "why": why, "least": least},
+        json_schema_extra={"unit": limits.unit, "symbol": symbol, "why": limits.why, "least": limits.least},
     )
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What a number may be: `low` to `high`; where `least` is not 0, it is 0 or at least `least`."""
-
-    low: float = -math.inf
-    high: float = math.inf
-    least: float = 0.0
-
-
 def limits_of(info: FieldInfo) -> Limits:
-    """The limits of a field; of one that is no number, none."""
-    found = {type(item).__name__: item for item in info.metadata}
+    """The limits of a field; a field that is not a number has none."""
+    bounds = {type(item).__name__: item for item in info.metadata}
     extra = info.json_schema_extra
     least = extra.get("least", 0.0) if isinstance(extra, dict) else 0.0
     return Limits(
-        low=found["Ge"].ge if "Ge" in found else -math.inf,
-        high=found["Le"].le if "Le" in found else math.inf,
+        low=bounds["Ge"].ge if "Ge" in bounds else -math.inf,
+        high=bounds["Le"].le if "Le" in bounds else math.inf,
+        why=reason(info),
         least=least if isinstance(least, float) else 0.0,
+        unit=_extra(info, "unit"),
     )
 
 
@@ -142,7 +132,7 @@ def shown(limit: float) -> str:
 def _literals(annotation: Any) -> list[Any]:
     if get_origin(annotation) is Literal:
         return [annotation]
-    return [found for part in get_args(annotation) for found in _literals(part)]
+    return [literal for part in get_args(annotation) for literal in _literals(part)]
 
 
 def _extra(info: FieldInfo, key: str) -> str:

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from dmafl.errors import BadInput, Problem, ShownAsIs, bad_input
+from dmafl.base.errors import BadInput, Problem, ShownAsIs, bad_input
 from dmafl.scenario.draws import KINDS
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
@@ -24,18 +24,18 @@ FIXED = {
 
 def flat(plain: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     """Nested values by dotted key; a draw is one value."""
-    found: dict[str, Any] = {}
+    by_key: dict[str, Any] = {}
     for name, value in plain.items():
         key = f"{before}{name}"
         if isinstance(value, Mapping) and not set(value) & set(KINDS):
-            found |= flat(value, f"{key}.")
+            by_key |= flat(value, f"{key}.")
         else:
-            found[key] = value
-    return found
+            by_key[key] = value
+    return by_key
 
 
 def with_values(scenario: Scenario, values: Mapping[str, Any], source: str = "--set") -> Scenario:
-    """`scenario` with these values in place of its own; of a key that it does not have, the nearest is suggested."""
+    """`scenario` with these values in place of its own; an unknown key is refused, and the nearest is suggested."""
     plain = scenario.plain()
     for given, value in values.items():
         for key in matching(scenario, given):
@@ -54,9 +54,9 @@ def matching(scenario: Scenario, key: str) -> list[str]:
         raise bad_input(key, "must be a key that can be set here", ShownAsIs("one that cannot"), FIXED[key])
     parts = key.split(".")
     if parts[:2] == ["tasks", EVERY]:
-        found = [".".join(["tasks", task, *parts[2:]]) for task in scenario.tasks]
-        if all(one in known for one in found):
-            return found
+        of_tasks = [".".join(["tasks", task, *parts[2:]]) for task in scenario.tasks]
+        if all(of_task in known for of_task in of_tasks):
+            return of_tasks
     elif key in known:
         return [key]
     raise _unknown(key, known)
@@ -64,7 +64,7 @@ def matching(scenario: Scenario, key: str) -> list[str]:
 
 def _unknown(key: str, known: Mapping[str, Any]) -> BadInput:
     """The message for a key that is not there."""
-    inside = [one for one in known if one.startswith(f"{key}.")]
+    inside = [longer for longer in known if longer.startswith(f"{key}.")]
     if inside:
         remedy = f"Name a key of it, e.g. `{inside[0]}`."
         return BadInput(Problem(key, "must be one key of the scenario", "a whole section", remedy))
@@ -72,7 +72,7 @@ def _unknown(key: str, known: Mapping[str, Any]) -> BadInput:
     near = difflib.get_close_matches(key, names, n=1, cutoff=0.7)
     if not near:  # perhaps only the last part is there, or right
         last = {name.rpartition(".")[2]: name for name in names}
-        near = [last[one] for one in difflib.get_close_matches(key.rpartition(".")[2], last, n=1)]
+        near = [last[part] for part in difflib.get_close_matches(key.rpartition(".")[2], last, n=1)]
     remedy = f"Did you mean `{near[0]}`?" if near else "See `dmafl init` for all keys."
     return BadInput(Problem(key, "must be a key of the scenario", "an unknown key", remedy))
 

@@ -1,8 +1,7 @@
 """The scenario: everything that describes a world, as frozen, validated values.
 
 Each field is declared once, with unit, symbol (the paper's letter), default, limits and description. The parameter
-table of the docs and the commented file of `dmafl init` are made from these declarations. Limits are wide: beyond
-them lies no device, no radio and no memory; within them, no number overflows or vanishes.
+table of the docs and the commented file of `dmafl init` are made from these declarations.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from typing import Annotated, Any, Literal, Never, Self
 
 from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
+from dmafl.scenario import limits
 from dmafl.scenario.draws import constant, uniform
 from dmafl.scenario.fields import Section, contradiction, field
 from dmafl.scenario.network import Channel, Fleet, Mobility
@@ -34,59 +34,23 @@ __all__ = [
 ]
 
 SCHEMA = 1
-MOST_TASKS = 100
 
 
 class Objective(Section):
     """Weights of the planning problem."""
 
     quality_weight_printed: float = field(
-        1e-9,
-        "Joules per unit of the printed bound.",
-        unit="J",
-        symbol="c_1",
-        ge=0,
-        le=1e15,
-        least=1e-15,
-        why="a millionth of the default; quality at any price",
+        1e-9, "Joules per unit of the printed bound.", limits.WEIGHT_OF_PRINTED_BOUND, "c_1"
     )
     quality_weight_sharp: float = field(
-        1.0,
-        "Joules per unit of the sharp bound.",
-        unit="J",
-        symbol="c_1",
-        ge=0,
-        le=1e15,
-        least=1e-15,
-        why="less than any job's energy; quality at any price",
+        1.0, "Joules per unit of the sharp bound.", limits.WEIGHT_OF_LOSS, "c_1"
     )
     quality_weight_calibrated: float = field(
-        1.0,
-        "Joules per unit of predicted loss.",
-        unit="J",
-        symbol="c_1",
-        ge=0,
-        le=1e15,
-        least=1e-15,
-        why="less than any job's energy; quality at any price",
+        1.0, "Joules per unit of predicted loss.", limits.WEIGHT_OF_LOSS, "c_1"
     )
-    device_energy_weight: float = field(
-        1.0,
-        "Weight of the devices' energy.",
-        symbol="c_2",
-        ge=0,
-        le=1e12,
-        least=1e-12,
-        why="12 orders of magnitude either way",
-    )
+    device_energy_weight: float = field(1.0, "Weight of the devices' energy.", limits.WEIGHT_OF_ENERGY, "c_2")
     station_energy_weight: float = field(
-        1.0,
-        "Weight of the base station's energy.",
-        symbol="c_3",
-        ge=0,
-        le=1e12,
-        least=1e-12,
-        why="12 orders of magnitude either way",
+        1.0, "Weight of the base station's energy.", limits.WEIGHT_OF_ENERGY, "c_3"
     )
 
 
@@ -94,30 +58,12 @@ class Theory(Section):
     """Constants of the bounds that the paper sets rather than measures; left out, they are measured."""
 
     gradient_bound: float | None = field(
-        None,
-        "Bound on the squared norm of a loss gradient.",
-        symbol="V_1",
-        ge=1e-12,
-        le=1e12,
-        why="no gradient at all; that of a model that diverged",
+        None, "Bound on the squared norm of a loss gradient.", limits.GRADIENT, "V_1"
     )
     regularised_gradient_bound: float | None = field(
-        None,
-        "The same with the proximal term.",
-        symbol="V_2",
-        ge=1e-12,
-        le=1e12,
-        why="no gradient at all; that of a model that diverged",
+        None, "The same with the proximal term.", limits.GRADIENT, "V_2"
     )
-    weak_convexity: float | None = field(
-        None,
-        "Weak convexity of the global loss.",
-        symbol="ρ_w",
-        ge=0,
-        le=1e12,
-        least=1e-12,
-        why="convex; beyond the smoothness of any network",
-    )
+    weak_convexity: float | None = field(None, "Weak convexity of the global loss.", limits.CONVEXITY, "ρ_w")
 
 
 class Schemes(Section):
@@ -126,61 +72,31 @@ class Schemes(Section):
     partial_arrivals: int | None = field(
         None,
         "Arrivals that make a round of fedavg-partial. Left out: half of the devices.",
-        symbol="M",
-        ge=1,
-        le=100_000,
-        why="one is the least; as many as there may be devices",
+        limits.ARRIVALS,
+        "M",
     )
-    buffer_size: int = field(
-        5,
-        "Arrivals that make a step of fedbuff.",
-        symbol="Z",
-        ge=1,
-        le=100_000,
-        why="one is the least; as many as there may be devices",
-    )
-    buffer_learning_rate: float = field(
-        1.0,
-        "Server step of fedbuff.",
-        ge=1e-9,
-        le=100,
-        why="lost in single precision; every network diverges",
-    )
+    buffer_size: int = field(5, "Arrivals that make a step of fedbuff.", limits.ARRIVALS, "Z")
+    buffer_learning_rate: float = field(1.0, "Server step of fedbuff.", limits.SERVER_STEP)
 
 
-MOST_TIMES = 10_000
 TimeOfTest = Annotated[float, Field(ge=1e-9, le=1e9)]
 
 
 class Evaluation(Section):
     """When and on what the global models are tested during a run."""
 
-    every: int = field(
-        5,
-        "Aggregations between two tests of a task.",
-        unit="slot",
-        ge=1,
-        le=1_000_000,
-        why="a test of every model; only the last one",
-    )
-    at_s: Annotated[tuple[TimeOfTest, ...], Field(strict=False, max_length=MOST_TIMES)] = field(
-        (),
-        "Virtual times at which all tasks are tested too.",
-        unit="s",
-        why=f"at most {MOST_TIMES:,} different times, 1e-9 to 1e9 s: all are tested at 0; as long as a window may be",
+    every: int = field(5, "Aggregations between two tests of a task.", limits.SLOTS_BETWEEN_TESTS)
+    at_s: Annotated[tuple[TimeOfTest, ...], Field(strict=False, max_length=limits.MOST_TIMES_OF_TESTS)] = (
+        field((), "Virtual times at which all tasks are tested too.", limits.TIMES_OF_TESTS)
     )
     samples: int = field(
-        2000,
-        "Test samples used on the way, a fixed subset; all of them at the end.",
-        ge=1,
-        le=100_000_000,
-        why="one is the least; more than any data set has",
+        2000, "Test samples used on the way, a fixed subset; all of them at the end.", limits.TEST_SAMPLES
     )
 
     @model_validator(mode="after")
     def _each_time_once(self) -> Self:
         if len(set(self.at_s)) < len(self.at_s):
-            twice = next(one for place, one in enumerate(self.at_s) if one in self.at_s[:place])
+            twice = next(time_s for place, time_s in enumerate(self.at_s) if time_s in self.at_s[:place])
             rule = "must name each time once"
             raise contradiction("at_s", rule, f"{twice:g} twice", "Leave one of the two out.")
         return self
@@ -206,13 +122,7 @@ class Scenario(Section):
         "scenario", "What tables and plots call this scenario.", pattern=r"^[^\r\n\x00]{1,200}$"
     )
     preset: Literal["paper", "phone", "demo"] = field("phone", "Values left out below come from this preset.")
-    seed: int = field(
-        0,
-        "All randomness of the world follows from this number.",
-        ge=0,
-        le=2**63 - 1,
-        why="whole numbers of 63 bits, as random generators take them",
-    )
+    seed: int = field(0, "All randomness of the world follows from this number.", limits.SEED)
     fleet: Fleet = Fleet()
     channel: Channel = Channel()
     mobility: Mobility = Mobility()
@@ -233,10 +143,10 @@ class Scenario(Section):
             raise contradiction(
                 "tasks", "must hold at least one task", "none", "Add a section [tasks.mnist]."
             )
-        if len(self.tasks) > MOST_TASKS:
+        if len(self.tasks) > limits.MOST_TASKS:
             raise contradiction(
                 "tasks",
-                f"must be at most {MOST_TASKS}",
+                f"must be at most {limits.MOST_TASKS}",
                 str(len(self.tasks)),
                 "Devices share their time among all of them: leave some out.",
             )

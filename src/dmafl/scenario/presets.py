@@ -6,7 +6,7 @@ import difflib
 from functools import cache
 from typing import Any
 
-from dmafl.errors import bad_input
+from dmafl.base.errors import bad_input
 from dmafl.scenario.model import Fleet, Objective, Scenario, Task, Theory, constant, uniform
 
 NAMES = ("paper", "phone", "demo")
@@ -29,7 +29,7 @@ def preset(name: str) -> Scenario:
 
 def _paper() -> Scenario:
     """Table II of the paper; clocks of 1-30 MHz, since its capacitances make a GHz cost hundreds of joules."""
-    common: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "bits_per_parameter": 4096.0,
         "cycles_per_sample": uniform(500.0, 5000.0),
         "max_staleness": 5,
@@ -46,21 +46,10 @@ def _paper() -> Scenario:
         ),
         objective=Objective(quality_weight_sharp=200.0, quality_weight_calibrated=200.0),
         theory=Theory(gradient_bound=2.0, regularised_gradient_bound=5.0, weak_convexity=1.0),
-        tasks={
-            "svhn": Task(
-                dataset="svhn",
-                model="cnn",
-                slots=100,
-                samples=2000,
-                window_s=constant(2e5),
-                idle_max_s=200.0,
-                **common,
-            ),
-            "mnist": Task(slots=200, window_s=constant(8e3), idle_max_s=4.0, **common),
-            "fashion_mnist": Task(
-                dataset="fashion_mnist", slots=200, window_s=constant(8e3), idle_max_s=4.0, **common
-            ),
-        },
+        tasks=_tasks(
+            svhn={"window_s": constant(2e5), "idle_max_s": 200.0, **settings},
+            small_images={"window_s": constant(8e3), "idle_max_s": 4.0, **settings},
+        ),
     )
 
 
@@ -70,22 +59,20 @@ def _phone() -> Scenario:
         name="phone",
         preset="phone",
         fleet=Fleet(battery_J=constant(1e4)),
-        tasks={
-            "svhn": Task(
-                dataset="svhn",
-                model="cnn",
-                slots=100,
-                samples=2000,
-                window_s=constant(2e4),
-                idle_max_s=10.0,
-                mix_decay=20.0,
-            ),
-            "mnist": Task(slots=200, window_s=constant(600.0), idle_max_s=0.5, mix_decay=20.0),
-            "fashion_mnist": Task(
-                dataset="fashion_mnist", slots=200, window_s=constant(600.0), idle_max_s=0.5, mix_decay=20.0
-            ),
-        },
+        tasks=_tasks(
+            svhn={"window_s": constant(2e4), "idle_max_s": 10.0, "mix_decay": 20.0},
+            small_images={"window_s": constant(600.0), "idle_max_s": 0.5, "mix_decay": 20.0},
+        ),
     )
+
+
+def _tasks(svhn: dict[str, Any], small_images: dict[str, Any]) -> dict[str, Task]:
+    """The paper's three tasks: a CNN on SVHN, softmax regression on MNIST and Fashion-MNIST, set alike."""
+    return {
+        "svhn": Task(dataset="svhn", model="cnn", slots=100, samples=2000, **svhn),
+        "mnist": Task(slots=200, **small_images),
+        "fashion_mnist": Task(dataset="fashion_mnist", slots=200, **small_images),
+    }
 
 
 def _demo() -> Scenario:

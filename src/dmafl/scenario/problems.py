@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from dmafl.errors import BadInput, Problem, ShownAsIs, show
+from dmafl.base.errors import BadInput, Problem, ShownAsIs, show
 from dmafl.scenario.fields import Section, allowed, reason, shown
 
 _SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from dmafl.errors import bad_input
-from dmafl.files import parse_toml, read_text, write_text
+from dmafl.base.errors import bad_input
+from dmafl.base.files import parse_toml, read_text, write_text
 from dmafl.scenario.draws import KINDS, Draw
 from dmafl.scenario.fields import FieldRow, Section, rows
 from dmafl.scenario.model import Scenario
@@ -38,10 +38,10 @@ def from_plain(given: Mapping[str, Any], source: str = "scenario.toml") -> Scena
     merged = _merge(base, given)
     tasks = given.get("tasks")
     if isinstance(tasks, Mapping):
-        # A file that names tasks has those and no others: one that is deleted must not come back.
+        # A file that names tasks has those and no others: a task that the user deletes must not come back.
         merged["tasks"] = {
-            task: _merge(base["tasks"].get(task, {}), own) if isinstance(own, Mapping) else own
-            for task, own in tasks.items()
+            task: _merge(base["tasks"].get(task, {}), settings) if isinstance(settings, Mapping) else settings
+            for task, settings in tasks.items()
         }
     try:
         return Scenario.model_validate(merged)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dmafl.schedule.earliest_times import ROUNDING, first_fit, one_after_another, still_current
 from dmafl.schedule.jobs import Schedule
 from dmafl.world.mobility import Static
 from dmafl.world.world import World
 
 MAX_SHIFTS = 50
 """A shift changes the distance of a moving device and so its transfer times: shift again until they agree."""
-ROUNDING = 1e-12
-"""Relative error of a handful of float64 operations."""
 
 
 def round_robin(
@@ -66,21 +66,22 @@ def earliest(
     version, start_s = np.zeros(n, dtype=np.int64), np.zeros(n)
     for g in range(n):
         i, work_s = int(device[g]), float(compute_s[g])
-        best = np.inf
+        best, before_s = np.inf, tau[g] * (1 - ROUNDING)
+        wait_s = partial(_wait_s, tau[g])
         for v in range(max(0, g - in_flight + 1, last_slot[i] + 1), g + 1):
-            begin = max(free_s[i], tau[v])
-            for _ in range(MAX_SHIFTS):
-                down_s, up_s = transfers_s(g, v, begin, work_s)
-                end = begin + down_s + work_s + up_s
-                if end >= tau[g] * (1 - ROUNDING):
-                    break
-                begin += tau[g] - end
-            still_current = v == g or begin <= tau[v + 1]
-            if still_current and tau[g] * (1 - ROUNDING) <= end < best:
+            transfers_of_job_s = partial(transfers_s, g, v, work_s)
+            earliest_s = max(free_s[i], tau[v])
+            begin, _, _, end = first_fit(earliest_s, work_s, transfers_of_job_s, wait_s, MAX_SHIFTS)
+            if before_s <= end < best and still_current(v, g, begin, tau):
                 best, version[g], start_s[g] = end, v, begin
         tau[g + 1] = free_s[i] = best
         last_slot[i] = g
     return _schedule(task, device, version, steps, batch, frequency_Hz, start_s)
+
+
+def _wait_s(before_s: float, start_s: float, down_s: float, up_s: float, end_s: float) -> float:
+    """How much later a job must start so that it does not end before the slot before it does, at `before_s`."""
+    return 0.0 if end_s >= before_s * (1 - ROUNDING) else before_s - end_s
 
 
 def concatenate(parts: list[Schedule]) -> Schedule:
@@ -106,14 +107,14 @@ def _one_after_another(
         + world.compute_s(device, j, steps, batch, frequency_Hz)
         + world.upload_s(device, j, slot, when)
     )
-    start_s = np.concatenate([[0.0], np.cumsum(length_s)[:-1]])
+    start_s, _ = one_after_another(length_s)
     return _schedule(task, device, slot, steps, batch, frequency_Hz, start_s)
 
 
 def _transfers(
     world: World, task: int, device: NDArray[np.int64], in_flight: int
 ) -> Callable[[int, int, float, float], tuple[float, float]]:
-    """Downlink and uplink time of slot g with version v, begun at a time, after which so many seconds are computed."""
+    """Downlink and uplink time [s] as a function of slot, version, computing time and start."""
     n = len(device)
     j = np.full(n, task)
     if isinstance(world.mobility, Static):
@@ -123,12 +124,12 @@ def _transfers(
         down = [
             world.download_s(device, j, np.maximum(slot - age, 0), when).tolist() for age in range(in_flight)
         ]
-        return lambda g, v, begin, work_s: (down[g - v][g], up[g])
+        return lambda g, v, work_s, begin: (down[g - v][g], up[g])
 
-    def at_time(g: int, v: int, begin: float, work_s: float) -> tuple[float, float]:
-        one = slice(g, g + 1)
-        down_s = world.download_s(device[one], j[one], np.asarray([v]), np.asarray([begin]))
-        up_s = world.upload_s(device[one], j[one], np.asarray([g]), begin + down_s + work_s)
+    def at_time(g: int, v: int, work_s: float, begin: float) -> tuple[float, float]:
+        job = slice(g, g + 1)
+        down_s = world.download_s(device[job], j[job], np.asarray([v]), np.asarray([begin]))
+        up_s = world.upload_s(device[job], j[job], np.asarray([g]), begin + down_s + work_s)
         return float(down_s[0]), float(up_s[0])
 
     return at_time

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmafl.randomness import FloatArray
-from dmafl.world.mobility import IntArray
+from dmafl.base.arrays import FloatArray, IntArray
 
 
 def load_at_start(device: IntArray, begin_s: FloatArray, end_s: FloatArray, load: FloatArray) -> FloatArray:

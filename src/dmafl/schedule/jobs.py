@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dmafl.randomness import FloatArray
-from dmafl.world.mobility import IntArray
+from dmafl.base.arrays import FloatArray, IntArray
 
 INTEGER_COLUMNS = ("task", "device", "version", "slot")
 

@@ -12,11 +12,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dmafl.randomness import FloatArray
+from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.schedule.intervals import load_at_start
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.timeline import Timeline, completion_s, replay, stream_order
-from dmafl.world.mobility import IntArray
 from dmafl.world.world import World
 
 TOLERANCE = 1e-9

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dmafl.randomness import FloatArray
+from dmafl.base.arrays import FloatArray
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.timeline import Timeline
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dmafl.randomness import FloatArray
+from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.schedule.jobs import Schedule
-from dmafl.world.mobility import IntArray
 from dmafl.world.world import World
 
 PHASES = ("idle", "download", "compute", "upload")
@@ -58,7 +57,7 @@ def replay(world: World, schedule: Schedule) -> Timeline:
         uplink_J=world.upload_J(i, upload_s),
         compute_J=world.compute_J(*work),
         downlink_J=world.download_J(i, download_s),
-        samples=world.samples(j, world.stream_share(i, j, schedule.version, compute_start_s, computed_s)),
+        samples=world.samples(j, world.stream_progress(i, j, schedule.version, compute_start_s, computed_s)),
     )
 
 

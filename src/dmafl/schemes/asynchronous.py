@@ -28,7 +28,7 @@ class UniformIdle:
         """Fill every place."""
         return self._fill(0.0)
 
-    def free(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:
+    def on_idle(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:
         """The place goes to a device drawn anew; the one that uploaded is idle again and may be drawn."""
         if device is not None:
             self._out.discard(device)
@@ -36,14 +36,14 @@ class UniformIdle:
                 self._pool.put_back(device)
         return self._fill(now)
 
-    def lost(self, device: int, now: float) -> Sequence[Dispatch]:
+    def on_device_lost(self, device: int, now: float) -> Sequence[Dispatch]:
         """Its place, if it had one, goes to another device."""
         self._gone.add(device)
         self._out.discard(device)
         self._pool.remove(device)
         return self._fill(now)
 
-    def joined(self, device: int, now: float) -> Sequence[Dispatch]:
+    def on_device_joined(self, device: int, now: float) -> Sequence[Dispatch]:
         """The device may be drawn again, at once if a place is free."""
         self._gone.discard(device)
         if device not in self._out:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dmafl.errors import ShownAsIs, bad_input
-from dmafl.randomness import FloatArray, uniform
+from dmafl.base.arrays import FloatArray, IntArray
+from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.randomness import uniform
 from dmafl.server.messages import Dispatch
-from dmafl.world.mobility import IntArray
 from dmafl.world.world import World
 
 

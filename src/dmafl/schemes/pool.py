@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmafl.randomness import uniform
+from dmafl.base.randomness import uniform
 from dmafl.server.messages import Plain
 
 _BLOCK = 256

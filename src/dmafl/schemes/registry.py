@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection
 
-from dmafl.errors import bad_input
+from dmafl.base.errors import bad_input
 from dmafl.schemes.fedasync import fedasync
 from dmafl.schemes.fedavg import fedavg_full, fedavg_partial
 from dmafl.schemes.fedbuff import fedbuff

@@ -45,14 +45,14 @@ class Scheduled:
         """The first job of every device."""
         return [order for device in list(self._queues) for order in self._next(device)]
 
-    def free(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:
+    def on_idle(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:
         """The device's next job."""
         if device is None:
             return []
         self._busy.pop(device, None)
         return self._next(device)
 
-    def lost(self, device: int, now: float) -> Sequence[Dispatch]:
+    def on_device_lost(self, device: int, now: float) -> Sequence[Dispatch]:
         """The job it had and its later ones go to those with the fewest left, so that all slots are completed."""
         self._gone.add(device)
         orphans = [
@@ -69,7 +69,7 @@ class Scheduled:
                 started += self._next(heir)
         return started
 
-    def joined(self, device: int, now: float) -> Sequence[Dispatch]:
+    def on_device_joined(self, device: int, now: float) -> Sequence[Dispatch]:
         """The device is back; its jobs went to others."""
         self._gone.discard(device)
         return []

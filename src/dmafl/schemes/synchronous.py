@@ -24,7 +24,7 @@ class Rounds:
         """Everybody."""
         return [self._drawn.order(device, self._task, 0.0) for device in range(self._devices)]
 
-    def free(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:
+    def on_idle(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:
         """Nobody until the round is complete; then those who made it."""
         if device is not None:
             self._arrived.append(device)
@@ -33,13 +33,13 @@ class Rounds:
         restart, self._arrived = self._arrived, []
         return [self._drawn.order(one, self._task, now) for one in restart if one not in self._gone]
 
-    def lost(self, device: int, now: float) -> Sequence[Dispatch]:
+    def on_device_lost(self, device: int, now: float) -> Sequence[Dispatch]:
         """Rounds are of those that are left; the current one cannot wait for more than can come."""
         self._gone.add(device)
         self.aggregator.expect(max(1, min(self._arrivals, self._devices - len(self._gone))))
         return []
 
-    def joined(self, device: int, now: float) -> Sequence[Dispatch]:
+    def on_device_joined(self, device: int, now: float) -> Sequence[Dispatch]:
         """The device takes part from now on."""
         self._gone.discard(device)
         self.aggregator.expect(min(self._arrivals, self._devices - len(self._gone)))

@@ -48,15 +48,15 @@ class Taken:
 class Recorder(Protocol):
     """Notes what happens; never decides anything."""
 
-    def taken(self, taken: Taken, now: float) -> None:
+    def on_update(self, taken: Taken, now: float) -> None:
         """A local model was taken."""
         ...
 
-    def made(self, task: int, version: int, model: Vector, now: float) -> None:
+    def on_aggregation(self, task: int, version: int, model: Vector, now: float) -> None:
         """A global model was made (version 0: the first one)."""
         ...
 
-    def lost(self, task: int, device: int, reason: str, now: float) -> None:
+    def on_device_lost(self, task: int, device: int, reason: str, now: float) -> None:
         """A device will not be asked again for the task."""
         ...
 
@@ -94,7 +94,7 @@ class Server:
         if not self.begun:
             self.begun = True
             for task, policy in enumerate(self.policies):
-                self.recorder.made(task, 0, self.versions[task].current, self.transport.now)
+                self.recorder.on_aggregation(task, 0, self.versions[task].current, self.transport.now)
                 self._order(task, policy.begin())
         event: Event | None = self.arrived
         while True:
@@ -124,7 +124,7 @@ class Server:
                         self._lose(task, device, "left")
                 case Joined(device):
                     for task, policy in enumerate(self.policies):
-                        self._order(task, policy.joined(device, self.transport.now))
+                        self._order(task, policy.on_device_joined(device, self.transport.now))
             event = None
             yield None
 
@@ -139,8 +139,8 @@ class Server:
             dispatch = queue.popleft()
             reason = self.transport.refusal(dispatch, self.versions[task].number)
             if reason:
-                self.recorder.lost(task, dispatch.device, reason, self.transport.now)
-                queue.extend(self.policies[task].lost(dispatch.device, self.transport.now))
+                self.recorder.on_device_lost(task, dispatch.device, reason, self.transport.now)
+                queue.extend(self.policies[task].on_device_lost(dispatch.device, self.transport.now))
                 lost = True
             else:
                 self.transport.wake(dispatch)
@@ -180,19 +180,19 @@ class Server:
             )
             weight = 0.0
         self.in_flight[task] -= 1
-        self.recorder.taken(
+        self.recorder.on_update(
             Taken(job, slot, staleness, weight, model is not None, finite, received, local), now
         )
         if model is not None:
             self._make(task, model)
         if not self.done(task):
-            self._order(task, policy.free(job.dispatch.device, now, model is not None))
+            self._order(task, policy.on_idle(job.dispatch.device, now, model is not None))
 
     def _make(self, task: int, model: Vector) -> None:
         versions = self.versions[task]
         versions.replace(model)
         self.transport.aggregated(task, versions.number)
-        self.recorder.made(task, versions.number, model, self.transport.now)
+        self.recorder.on_aggregation(task, versions.number, model, self.transport.now)
         if self.done(task):
             self.transport.finished(task)
             versions.forget_received()
@@ -204,8 +204,8 @@ class Server:
         if self.done(task):
             return
         policy, now = self.policies[task], self.transport.now
-        self.recorder.lost(task, device, reason, now)
-        self._order(task, policy.lost(device, now))
+        self.recorder.on_device_lost(task, device, reason, now)
+        self._order(task, policy.on_device_lost(device, now))
         self._settle(task)
 
     def _settle(self, task: int) -> None:
@@ -214,7 +214,7 @@ class Server:
         if model is not None:
             self._make(task, model)
             if not self.done(task):
-                self._order(task, self.policies[task].free(None, self.transport.now, True))
+                self._order(task, self.policies[task].on_idle(None, self.transport.now, True))
 
     def _release(self, task: int) -> None:
         """Start the orders that waited for the version that is now there."""

@@ -21,18 +21,18 @@ class Policy(Protocol):
         """The first orders, at time 0."""
         ...
 
-    def free(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:
+    def on_idle(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:
         """The next orders, now that `device` has uploaded, and the server has `aggregated` or waits.
 
         None: nobody has, but the server has aggregated because it need not wait for a lost device any more.
         """
         ...
 
-    def lost(self, device: int, now: float) -> Sequence[Dispatch]:
+    def on_device_lost(self, device: int, now: float) -> Sequence[Dispatch]:
         """The next orders, now that `device` has failed or cannot take its order; it is not asked again."""
         ...
 
-    def joined(self, device: int, now: float) -> Sequence[Dispatch]:
+    def on_device_joined(self, device: int, now: float) -> Sequence[Dispatch]:
         """The next orders, now that `device` is back."""
         ...
 

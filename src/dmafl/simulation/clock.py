@@ -13,12 +13,12 @@ from dataclasses import asdict
 from typing import Any, Protocol
 
 from dmafl.learning.arrays import Vector
-from dmafl.physics.computation import compute_J, compute_s
-from dmafl.physics.stream import sample_count, streamed_share
-from dmafl.physics.transmission import transfer_J
 from dmafl.server.messages import Arrived, Dispatch, Event, Failed, Job, Plain, Result, Wake
 from dmafl.simulation.ledger import COMPUTE, DOWNLINK, UPLINK, Ledger
 from dmafl.simulation.period import Period
+from dmafl.world.physics.computation import compute_J, compute_s
+from dmafl.world.physics.stream import sample_count, streamed_share
+from dmafl.world.physics.transmission import transfer_J
 from dmafl.world.radio import Radio
 from dmafl.world.world import World
 
@@ -38,7 +38,7 @@ SAME_TIME = 1e-9
 """Relative difference below which two planned uploads end at the same time, and the earlier slot goes first."""
 
 
-class Trainer(Protocol):
+class JobTrainer(Protocol):
     """Turns jobs into local models, now or later."""
 
     def train(self, job: Job, model: Vector, share: float) -> Result:
@@ -54,7 +54,7 @@ class VirtualClock:
     """Implements the server's transport in virtual time, with CPU, radio, battery and window of every device."""
 
     def __init__(
-        self, world: World, trainer: Trainer, samples: SampleCount = lambda i, j, share: None
+        self, world: World, trainer: JobTrainer, samples: SampleCount = lambda i, j, share: None
     ) -> None:
         """`samples` overrides how many samples a device has, where it knows (a user's own stream)."""
         self.world = world

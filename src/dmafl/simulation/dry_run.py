@@ -49,7 +49,7 @@ class _Notes:
         self._clock = clock
         self.jobs: list[dict[str, Any]] = []
 
-    def taken(self, taken: Taken, now: float) -> None:
+    def on_update(self, taken: Taken, now: float) -> None:
         period = self._clock.arrived_period()
         order = period.job.dispatch
         self.jobs.append(
@@ -65,8 +65,8 @@ class _Notes:
             }
         )
 
-    def made(self, task: int, version: int, model: Vector, now: float) -> None:
+    def on_aggregation(self, task: int, version: int, model: Vector, now: float) -> None:
         pass
 
-    def lost(self, task: int, device: int, reason: str, now: float) -> None:
+    def on_device_lost(self, task: int, device: int, reason: str, now: float) -> None:
         pass

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
 
-from dmafl.randomness import FloatArray
+from dmafl.base.arrays import FloatArray
 
 Phase = Literal[0, 1, 2]
 UPLINK: Phase = 0
@@ -19,6 +20,11 @@ RESOLUTION_J = 1 / _PER_J
 """What a phase costs is rounded to a multiple of this [J]."""
 
 
+def sum_J(energies_J: Iterable[float]) -> float:
+    """The sum of phases as a ledger books them, to the last digit [J]."""
+    return sum(_amount(energy_J) for energy_J in energies_J) / _PER_J
+
+
 class Ledger:
     """Energy in whole attojoules, so that sums over devices, tasks and phases agree to the last digit in any order."""
 
@@ -29,7 +35,7 @@ class Ledger:
 
     def book(self, device: int, task: int, phase: Phase, energy_J: float) -> None:
         """A phase has ended and cost `energy_J`."""
-        amount = round(energy_J * _PER_J)
+        amount = _amount(energy_J)
         self._entries[task][phase][device] += amount
         self._of_task[task][phase] += amount
         if phase != DOWNLINK:
@@ -82,3 +88,8 @@ def _device_sums(entries: Entries) -> list[int]:
     """Uplink and computation, over all tasks."""
     own = [column for task in entries for column in (task[UPLINK], task[COMPUTE])]
     return [sum(amounts) for amounts in zip(*own, strict=True)]
+
+
+def _amount(energy_J: float) -> int:
+    """An energy in whole attojoules."""
+    return round(energy_J * _PER_J)

@@ -13,11 +13,11 @@ from dmafl.server.messages import Plain
 class Observer(Protocol):
     """Looks at every local model and every test of a unit; its state is part of the unit's."""
 
-    def taken(self, task: int, device: int, received: Vector, local: Vector, steps: int) -> None:
+    def on_update(self, task: int, device: int, received: Vector, local: Vector, steps: int) -> None:
         """A device made `local` of `received`."""
         ...
 
-    def tested(self, task: int, aggregation: int, time_s: float, loss: float) -> None:
+    def on_test(self, task: int, aggregation: int, time_s: float, loss: float) -> None:
         """A global model was tested; in the order of tests."""
         ...
 
@@ -33,10 +33,10 @@ class Observer(Protocol):
 class Nobody:
     """An observer that looks away."""
 
-    def taken(self, task: int, device: int, received: Vector, local: Vector, steps: int) -> None:
+    def on_update(self, task: int, device: int, received: Vector, local: Vector, steps: int) -> None:
         """Nothing."""
 
-    def tested(self, task: int, aggregation: int, time_s: float, loss: float) -> None:
+    def on_test(self, task: int, aggregation: int, time_s: float, loss: float) -> None:
         """Nothing."""
 
     def state(self) -> tuple[Plain, dict[str, NDArray[Any]]]:

@@ -8,17 +8,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from dmafl.errors import BadInput
+from dmafl.base.errors import BadInput
 from dmafl.learning.arrays import Vector
-from dmafl.physics.stream import streamed_share
 from dmafl.server.core import Taken
 from dmafl.server.messages import Plain
 from dmafl.simulation.clock import VirtualClock
-from dmafl.simulation.laboratory import Tested, TestingOrder
-from dmafl.simulation.left_side import LeftSide
+from dmafl.simulation.gradient_norm_mean import GradientNormMean
 from dmafl.simulation.observer import Observer
 from dmafl.simulation.period import Period
-from dmafl.simulation.workers import Pending, Workers
+from dmafl.training.trainer import Tested, TestingOrder
+from dmafl.training.workers import Pending, Workers
+from dmafl.world.physics.stream import streamed_share
 from dmafl.world.world import World
 
 METRICS = pa.schema(
@@ -109,7 +109,7 @@ class Records:
         self._watched, self._observer = watched, observer
         # alpha eta e of the jobs in models made since the last test, and of those that wait for the next model.
         self._work, self._gathered = [0.0] * len(settings), [0.0] * len(settings)
-        self._left_sides = [LeftSide() for _ in settings]
+        self._gradient_norm_means = [GradientNormMean() for _ in settings]
         self._tested = [-1] * len(settings)  # the version last tested
         self._tests: list[_Test] = []
         self._periods: list[dict[str, Any]] = []
@@ -121,7 +121,7 @@ class Records:
 
     # -- what the server reports ----------------------------------------------------------------------
 
-    def taken(self, taken: Taken, now: float) -> None:
+    def on_update(self, taken: Taken, now: float) -> None:
         """A local model was taken: its period is complete."""
         row = self._row(self._clock.arrived_period(), now, AGGREGATED if taken.finite else DIVERGED)
         self._periods.append(
@@ -132,9 +132,9 @@ class Records:
             self.diverged[order.task] += 1
             return
         self._gathered[order.task] += taken.weight * self._rate[order.task] * order.steps
-        self._observer.taken(order.task, order.device, taken.received, taken.local, order.steps)
+        self._observer.on_update(order.task, order.device, taken.received, taken.local, order.steps)
 
-    def made(self, task: int, version: int, model: Vector, now: float) -> None:
+    def on_aggregation(self, task: int, version: int, model: Vector, now: float) -> None:
         """A global model was made: test it if it is its turn, on everything if it is the last."""
         last = version == self._slots[task]
         self.models[task] = (version, model)
@@ -177,7 +177,7 @@ class Records:
         work, self._work[task] = self._work[task], 0.0
         self._tests.append(_Test(row, task, work, self._workers.test(self._seed, order, model)))
 
-    def lost(self, task: int, device: int, reason: str, now: float) -> None:
+    def on_device_lost(self, task: int, device: int, reason: str, now: float) -> None:
         """A device will not be asked again for the task."""
         self.losses.append({"task": self._names[task], "device": device, "reason": reason, "time_s": now})
 
@@ -198,11 +198,11 @@ class Records:
             if test.settled:
                 continue
             self._finish(test)
-            test.row["grad_norm2"] = self._left_sides[test.task].tested(
+            test.row["grad_norm2"] = self._gradient_norm_means[test.task].tested(
                 test.work, test.outcome.result().gradient_norm2
             )
             row = test.row
-            self._observer.tested(test.task, row["aggregation"], row["time_s"], row["loss"])
+            self._observer.on_test(test.task, row["aggregation"], row["time_s"], row["loss"])
             test.settled = True
 
     def drop_failed_tests(self) -> None:
@@ -246,7 +246,7 @@ class Records:
             "tested": self._tested,
             "work": self._work,
             "gathered": self._gathered,
-            "left_sides": [one.plain() for one in self._left_sides],
+            "left_sides": [one.plain() for one in self._gradient_norm_means],
         }
 
     def restore(self, state: Plain) -> None:
@@ -254,7 +254,7 @@ class Records:
         self.losses, self.diverged = list(state["lost"]), list(state["diverged"])
         self._tested = list(state["tested"])
         self._work, self._gathered = list(state["work"]), list(state["gathered"])
-        self._left_sides = [LeftSide(**one) for one in state["left_sides"]]
+        self._gradient_norm_means = [GradientNormMean(**one) for one in state["left_sides"]]
 
     def _row(self, period: Period, end_s: float, outcome: str) -> dict[str, Any]:
         order = period.job.dispatch

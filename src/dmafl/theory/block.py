@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dmafl.randomness import FloatArray
+from dmafl.base.arrays import FloatArray
 from dmafl.theory.constants import Constants
 from dmafl.theory.drift import drift_of_all
 from dmafl.theory.jobs import TaskJobs

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from dmafl.errors import ShownAsIs, bad_input
-from dmafl.randomness import FloatArray
+from dmafl.base.arrays import FloatArray
+from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.theory.gram_bias import Factors, factors_of
 
 PER_DEVICE = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmafl.randomness import FloatArray
+from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.theory.constants import Constants
 from dmafl.theory.jobs import TaskJobs
 
@@ -21,6 +21,14 @@ def drift_of_all(jobs: TaskJobs, constants: Constants) -> float:
     """
     C = computed_s(jobs, constants.devices)
     return float(constants.drift_idle @ (jobs.horizon_s - C) + constants.drift_active @ C)
+
+
+def drift_of_schedules(
+    device: IntArray, compute_s: FloatArray, horizon_s: FloatArray, constants: Constants
+) -> FloatArray:
+    """The same of many schedules, (n,), from devices and computing times by schedule and slot, (n, G)."""
+    extra = (constants.drift_active - constants.drift_idle)[device] * compute_s
+    return np.asarray(float(constants.drift_idle.sum()) * horizon_s + extra.sum(axis=1))
 
 
 def drift_while_under_way(jobs: TaskJobs, constants: Constants) -> FloatArray:

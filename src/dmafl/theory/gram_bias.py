@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dmafl.randomness import FloatArray
-from dmafl.world.mobility import IntArray
+from dmafl.base.arrays import FloatArray, IntArray
 
 MEMORY = 0.9
 """How much of the last slot's shares the next one remembers: an average over about ten slots."""
@@ -108,14 +107,29 @@ def gram_bias_and_gradient(
     device: IntArray, amount: FloatArray, gram: Factors, memory: float = MEMORY
 ) -> tuple[float, FloatArray]:
     """The mean over slots, and its derivative with respect to each job's amount, (G,)."""
-    F, sign = gram
-    direction = remembered(amount[:, None] * F[device], memory, axis=0)
-    total = remembered(amount, memory)
+    own = gram.columns[device]
+    bias, pulled, diluted = _bias_and_pull(amount[:, None] * own, amount, gram.sign, memory)
+    return bias, np.asarray(((pulled * own).sum(axis=1) - diluted) / len(device))
+
+
+def gram_bias_of_shares(
+    amount: FloatArray, gram: Factors, memory: float = MEMORY
+) -> tuple[float, FloatArray]:
+    """The same for slots that devices share: amounts by slot and device, and the derivative in each, (G, I)."""
+    F = gram.columns
+    bias, pulled, diluted = _bias_and_pull(amount @ F, amount.sum(axis=1), gram.sign, memory)
+    return bias, np.asarray((pulled @ F.T - diluted[:, None]) / len(amount))
+
+
+def _bias_and_pull(
+    direction: FloatArray, amount: FloatArray, sign: FloatArray, memory: float
+) -> tuple[float, FloatArray, FloatArray]:
+    """The mean over slots; what it gains by every slot's direction, (G, r), and loses by its amount, (G,), times G."""
+    direction, total = remembered(direction, memory, axis=0), remembered(amount, memory)
     length = (direction**2) @ sign
     pulled = _later(2.0 * sign * direction / total[:, None] ** 2, memory)
     diluted = _later(2.0 * length / total**3, memory)
-    gradient = ((pulled * F[device]).sum(axis=1) - diluted) / len(device)
-    return float((length / total**2).mean()), np.asarray(gradient)
+    return float((length / total**2).mean()), pulled, diluted
 
 
 def gram_bias_of_replacements(

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.learning.aggregation import mix_weight
-from dmafl.randomness import FloatArray
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.timeline import Timeline
 from dmafl.theory.mixing import staleness_factor
-from dmafl.world.mobility import IntArray
 from dmafl.world.world import World
 
 TIMES = ("idle_s", "start_s", "download_s", "compute_s", "upload_s", "end_s")

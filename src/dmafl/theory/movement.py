@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmafl.randomness import FloatArray
+from dmafl.base.arrays import FloatArray
 from dmafl.theory.jobs import TaskJobs
 
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dmafl.randomness import FloatArray
+from dmafl.base.arrays import FloatArray
 from dmafl.theory.constants import Constants
 from dmafl.theory.drift import drift_of_all, drift_while_under_way
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.movement import movement, movement_adjoint
+from dmafl.theory.step_bias import bias, bias_slope_coefficients, drag
 
 
 @dataclass(frozen=True)
@@ -43,18 +44,16 @@ class SharpBound:
         return {name: getattr(self, name) / self.steps for name in names}
 
 
-def bias_of_steps(jobs: TaskJobs, delta: FloatArray, V2: float) -> FloatArray:
-    """sum_{l < e} (sqrt(delta) + rho_p eta l sqrt(V_2))^2 for every job, in closed form (also for fractional e)."""
-    e, drag = jobs.steps, jobs.proximal * jobs.rate * np.sqrt(V2)
-    first, second = e * (e - 1) / 2, (e - 1) * e * (2 * e - 1) / 6
-    return np.asarray(e * delta + 2 * np.sqrt(delta) * drag * first + drag**2 * second)
+def steps_taken(jobs: TaskJobs) -> float:
+    """N = sum_k alpha_k eta_k e_k."""
+    return float(np.sum(jobs.mix * jobs.rate * jobs.steps))
 
 
 def sharp(jobs: TaskJobs, constants: Constants) -> SharpBound:
     """(1/N) sum_k alpha_k eta_k sum_l E||grad F(w_k^l)||^2 <= Num / N, F the loss at the time of that step."""
     c = constants
     return SharpBound(
-        steps=float(np.sum(jobs.mix * jobs.rate * jobs.steps)),
+        steps=steps_taken(jobs),
         start=2.0 * (c.first_loss - c.lowest_loss),
         drift=2.0 * drift_of_all(jobs, c),
         **{name: float(np.sum(each)) for name, each in terms_of_jobs(jobs, c).items()},
@@ -69,7 +68,7 @@ def terms_of_jobs(jobs: TaskJobs, constants: Constants) -> dict[str, FloatArray]
     d = movement(jobs, np.sqrt(V2))
     variance = c.variability**2 * c.sample_variance[jobs.device]
     return {
-        "bias": alpha * eta * bias_of_steps(jobs, c.dissimilarity[jobs.device], V2),
+        "bias": alpha * eta * bias(e, c.dissimilarity[jobs.device], drag(jobs.proximal, eta, V2)),
         "noise": alpha * beta * eta**2 * e * (1 / jobs.batch - 1 / jobs.samples) * variance,
         "curvature": alpha * e * np.maximum(0.0, beta * eta**2 - eta) * V2,
         "local": alpha * 2 * rho_w * eta**2 * V2 * e**2,
@@ -87,12 +86,11 @@ def slope_in_steps(
     """
     c, alpha, eta = constants, jobs.mix, jobs.rate
     V2 = c.regularised_gradient_bound
-    drag = jobs.proximal * eta * np.sqrt(V2)
-    first = eta * (delta - np.sqrt(delta) * drag + drag**2 / 6)
+    of_bias = bias_slope_coefficients(delta, drag(jobs.proximal, eta, V2))
     noise = c.smoothness * eta**2 * (1 / batch - 1 / jobs.samples) * variance
     curvature = np.maximum(0.0, c.smoothness * eta**2 - eta) * V2
-    linear = eta * (2 * np.sqrt(delta) * drag - drag**2) + 4 * c.weak_convexity * eta**2 * V2
-    return alpha * (first + noise + curvature), alpha * linear, alpha * eta * drag**2
+    linear = eta * of_bias[1] + 4 * c.weak_convexity * eta**2 * V2
+    return alpha * (eta * of_bias[0] + noise + curvature), alpha * linear, alpha * eta * of_bias[2]
 
 
 def sharp_staleness_slope(jobs: TaskJobs, constants: Constants) -> FloatArray:

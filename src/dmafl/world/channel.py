@@ -11,13 +11,14 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from dmafl.errors import ShownAsIs, bad_input
-from dmafl.physics.path_loss import linear, path_loss_dB
-from dmafl.physics.transmission import mean_rayleigh_rate_bit_s, rate_bit_s
-from dmafl.randomness import FloatArray, uniform
+from dmafl.base.arrays import FloatArray, IntArray
+from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.randomness import uniform
 from dmafl.scenario.model import Scenario
 from dmafl.world.devices import Devices, limits_of_column
-from dmafl.world.mobility import IntArray, device_rows
+from dmafl.world.mobility import device_rows
+from dmafl.world.physics.path_loss import linear, path_loss_dB
+from dmafl.world.physics.transmission import mean_rayleigh_rate_bit_s, rate_bit_s
 from dmafl.world.tables import Columns, check_columns, check_numbers, read_table
 
 Direction = Literal["uplink", "downlink"]

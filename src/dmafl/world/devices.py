@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from dmafl.errors import ShownAsIs, bad_input
+from dmafl.base.arrays import FloatArray
+from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.randomness import uniform
 from dmafl.learning.architectures import architecture
-from dmafl.randomness import FloatArray, uniform
 from dmafl.scenario.draws import Draw
-from dmafl.scenario.fields import Limits, limits_of, shown
+from dmafl.scenario.fields import limits_of, shown
+from dmafl.scenario.limits import Limits
 from dmafl.scenario.model import Channel as ChannelSection
 from dmafl.scenario.model import Fleet, Scenario, Task
 from dmafl.world.tables import Columns, check_columns, check_numbers, read_table

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dmafl.errors import ShownAsIs, bad_input
-from dmafl.randomness import FloatArray, generator
+from dmafl.base.arrays import FloatArray, IntArray
+from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.randomness import generator
 from dmafl.scenario.model import Scenario
 from dmafl.world.devices import Devices, limits_of_column
 from dmafl.world.tables import check_columns, check_numbers, read_table
 
-IntArray = NDArray[np.int64]
 MOST_LEGS = 10_000
 """Walks of a device from one point to the next; then it stays."""
 MOST_POINTS = 20_000_000

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dmafl.physics.path_loss import noise_W_per_Hz
-from dmafl.physics.transmission import LN2, rate_bit_s, transfer_s
-from dmafl.randomness import purpose_word, uniform_one
+from dmafl.base.randomness import purpose_word, uniform_one
 from dmafl.world.channel import DIRECTIONS, Direction, FixedGains, Rayleigh
 from dmafl.world.mobility import Static
+from dmafl.world.physics.path_loss import noise_W_per_Hz
+from dmafl.world.physics.transmission import LN2, rate_bit_s, transfer_s
 from dmafl.world.world import World
 
 HIGHEST_FADING = 54 * LN2
@@ -42,7 +42,7 @@ class Radio:
         self._links: dict[Direction, _Link] = {}
         self._constant_s: dict[Direction, list[list[float]]] = {}
         self._shortest_s: list[list[float]] = []
-        if isinstance(world.mobility, Static) and world.knowledge == "perfect":
+        if isinstance(world.mobility, Static) and world.csi == "perfect":
             if isinstance(channel, Rayleigh):
                 path_gain = channel.path_gain(world.mobility.distances_m).tolist()
                 self._seed = channel.seed

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dmafl.errors import ShownAsIs, bad_input
-from dmafl.files import read_csv, read_parquet
-from dmafl.files.limits import MAX_TABLE_BYTES
+from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.files import read_csv, read_parquet
+from dmafl.base.files.limits import MAX_TABLE_BYTES
 
 Columns = dict[str, np.ndarray[Any, Any]]
 

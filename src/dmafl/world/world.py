@@ -10,13 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dmafl.errors import ShownAsIs, bad_input
-from dmafl.files import canonical_json, sha256_of
-from dmafl.physics.computation import compute_J, compute_s
-from dmafl.physics.path_loss import noise_W_per_Hz
-from dmafl.physics.stream import sample_count, streamed_share
-from dmafl.physics.transmission import rate_bit_s, transfer_J, transfer_s
-from dmafl.randomness import FloatArray
+from dmafl.base.arrays import FloatArray, IntArray
+from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.files import canonical_json, sha256_of
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
 from dmafl.world.channel import (
@@ -30,7 +26,11 @@ from dmafl.world.channel import (
     make_channel,
 )
 from dmafl.world.devices import Devices, draw_devices, parameters
-from dmafl.world.mobility import IntArray, Mobility, Paths, Static, make_mobility
+from dmafl.world.mobility import Mobility, Paths, Static, make_mobility
+from dmafl.world.physics.computation import compute_J, compute_s
+from dmafl.world.physics.path_loss import noise_W_per_Hz
+from dmafl.world.physics.stream import sample_count, streamed_share
+from dmafl.world.physics.transmission import rate_bit_s, transfer_J, transfer_s
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,8 @@ class World:
     devices: Devices
     channel: Channel
     mobility: Mobility
-    knowledge: Literal["perfect", "mean_rate"] = "perfect"
+    csi: Literal["perfect", "mean_rate"] = "perfect"
+    """Channel state information: what is known of gains before a transfer (`channel.knowledge`)."""
 
     @classmethod
     def resolve(
@@ -58,15 +59,15 @@ class World:
 
     def as_planned(self) -> World:
         """The same world as the planner knows it (`channel.knowledge`)."""
-        knowledge = self.scenario.channel.knowledge
-        if knowledge == "mean_rate" and not isinstance(self.channel, MeanRateChannel):
+        csi = self.scenario.channel.knowledge
+        if csi == "mean_rate" and not isinstance(self.channel, MeanRateChannel):
             raise bad_input(
                 "channel.knowledge",
                 'must be "perfect" for a channel without mean_rate_bit_s',
-                knowledge,
+                csi,
                 "Give your channel class a method mean_rate_bit_s.",
             )
-        return replace(self, knowledge=knowledge)
+        return replace(self, csi=csi)
 
     # -- sizes and per-task settings ------------------------------------------------------------------
 
@@ -117,7 +118,7 @@ class World:
             ],
             noise_W_Hz=noise_W_per_Hz(self.scenario.channel.noise_dBm_Hz),
         )
-        if self.knowledge == "mean_rate" and isinstance(self.channel, MeanRateChannel):
+        if self.csi == "mean_rate" and isinstance(self.channel, MeanRateChannel):
             return self.channel.mean_rate_bit_s(direction, device, task, distance_m, link)
         gain = self.channel.gain(direction, device, task, index, distance_m)
         return np.asarray(rate_bit_s(gain, link.power_W, link.bandwidth_Hz, link.noise_W_Hz))
@@ -158,7 +159,7 @@ class World:
         c, xi = self.devices.cycles_per_sample[device, task], self.devices.capacitance_Js2[device]
         return np.asarray(compute_J(c, np.asarray(steps), np.asarray(batch), np.asarray(frequency_Hz), xi))
 
-    def stream_share(
+    def stream_progress(
         self, device: IntArray, task: IntArray, version: IntArray, time_s: FloatArray, computed_s: FloatArray
     ) -> FloatArray:
         """How far a device's data stream of a task has come, 0 at time 0 and 1 at the end of the window.
@@ -176,12 +177,12 @@ class World:
         in_slots = version / np.maximum(1, self.slots[task] - 1)
         return np.asarray(np.clip(np.where(by_slot, in_slots, in_time), 0.0, 1.0))
 
-    def samples(self, task: IntArray, share: FloatArray) -> IntArray:
-        """Samples D that a device has of a task when its stream has come to `share`: linear growth, or constant."""
+    def samples(self, task: IntArray, progress: FloatArray) -> IntArray:
+        """Samples D that a device has of a task when its stream has come to `progress`: linear growth, or constant."""
         tasks = list(self.scenario.tasks.values())
         start = np.asarray([t.samples_at_start for t in tasks])[task]
         end = np.asarray([t.samples if t.drift.kind == "growth" else t.samples_at_start for t in tasks])[task]
-        return np.asarray(sample_count(start, end, share), dtype=np.int64)
+        return np.asarray(sample_count(start, end, progress), dtype=np.int64)
 
     # -- as a file ------------------------------------------------------------------------------------
 

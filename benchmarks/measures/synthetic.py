@@ -1,0 +1,16 @@
+"""Made-up planning problems and references: those of the tests, which lie in a folder beside this one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
+
+from support.synthetic_problems import (
+    synthetic_estimates,
+    synthetic_problem,
+    synthetic_world,
+)
+
+__all__ = ["synthetic_estimates", "synthetic_problem", "synthetic_world"]

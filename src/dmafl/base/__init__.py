@@ -1,0 +1,1 @@
+"""What every room uses: arrays, errors, files, processes, random numbers, statistics, the version."""

@@ -1,0 +1,1 @@
+"""Processes: stopping at a good moment, shielding from signals, a pool of workers."""

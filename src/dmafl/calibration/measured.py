@@ -1,0 +1,210 @@
+"""What measuring a scenario gives: constants, labels and a calibrated prediction of every task; kept as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dmafl.base.errors import BadInput, Problem, ShownAsIs, bad_input
+from dmafl.base.files import read_json, write_json
+from dmafl.base.version import __version__
+from dmafl.calibration.estimate import REMEDY, Estimate, array, check_entries, duration_s, whole
+from dmafl.calibration.gram import gram_of_labels
+from dmafl.scenario.model import Scenario
+from dmafl.theory.calibrated import Calibration
+from dmafl.theory.calibration_files import calibration_from_plain, plain_calibration
+from dmafl.theory.constants import PER_DEVICE, Constants
+from dmafl.theory.label_mix import LabelMix
+
+SCHEMA = 3
+SET_BY_SCENARIO = ("gradient_bound", "regularised_gradient_bound", "weak_convexity")
+"""Constants that the scenario's section `theory` may set; the measured value is kept beside them."""
+CONSTANTS = tuple(field.name for field in fields(Constants) if field.name != "factors")
+_OPTIONAL = ("local_smoothness",)
+_KINDS = ("a number", "one number for each device", "one number for each pair of devices")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What measuring a task took, whenever that was."""
+
+    constants_s: float = 0.0
+    """CPU time of the constants [s]."""
+    probes: int = 0
+    diverged: int = 0
+    """Probes whose numbers left the finite range; the calibration does without them."""
+    slots: int = 0
+    """Aggregations of a probe."""
+    warm_up_slots: int = 0
+    """Aggregations before the probes, once."""
+    probes_s: float = 0.0
+    """CPU time of probes and warm-up [s]."""
+
+    @classmethod
+    def from_plain(cls, given: Any, source: str) -> Cost:
+        """From a file's values, which are checked."""
+        names = tuple(field.name for field in fields(cls))
+        check_entries(given, names, source)
+        values: dict[str, Any] = {
+            name: (duration_s if name.endswith("_s") else whole)(given[name], f"{source}.{name}")
+            for name in names
+        }
+        return cls(**values)
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredTask:
+    """One task: its constants, the labels its devices hold, and the prediction fitted to probes."""
+
+    estimates: Mapping[str, Estimate]
+    labels: LabelMix | None
+    calibration: Calibration | None
+    """None where no probes were asked for, or too few of them stayed finite."""
+    cost: Cost
+
+    @property
+    def constants(self) -> Constants:
+        """The constants as they were measured."""
+        return Constants(**{name: one.value for name, one in self.estimates.items()})
+
+    def plain(self) -> dict[str, Any]:
+        """As plain values, for a file."""
+        labels, calibration = self.labels, self.calibration
+        return {
+            "estimates": {name: one.plain() for name, one in self.estimates.items()},
+            "labels": None
+            if labels is None
+            else {"held": labels.held.tolist(), "asked": labels.asked.tolist()},
+            "calibration": None if calibration is None else plain_calibration(calibration),
+            "cost": asdict(self.cost),
+        }
+
+    @classmethod
+    def from_plain(cls, given: Any, source: str) -> MeasuredTask:
+        """From a file's values, which are checked; `source` names the entry in errors."""
+        check_entries(given, ("estimates", "labels", "calibration", "cost"), source)
+        labels, calibration = given["labels"], given["calibration"]
+        measured = cls(
+            estimates_from_plain(given["estimates"], f"{source}.estimates"),
+            None if labels is None else labels_from_plain(labels, f"{source}.labels"),
+            None if calibration is None else calibration_from_plain(calibration, f"{source}.calibration"),
+            Cost.from_plain(given["cost"], f"{source}.cost"),
+        )
+        devices = measured.constants.devices
+        if measured.labels is not None and len(measured.labels.held) != devices:
+            rule = f"must have one row for each of the {devices} devices"
+            raise bad_input(f"{source}.labels.held", rule, len(measured.labels.held), REMEDY)
+        return measured
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was measured of every task of a scenario."""
+
+    key: str
+    """Checksum of all that decides the outcome."""
+    tasks: Mapping[str, MeasuredTask]
+
+    def constants(self, scenario: Scenario, task: str) -> Constants:
+        """The constants of a task: measured, but for those that the scenario sets."""
+        found = self.of(task).constants
+        if found.devices != scenario.fleet.devices:
+            rule = f"must be for the scenario's {scenario.fleet.devices} devices"
+            raise bad_input("measured constants", rule, found.devices, "Measure this scenario.")
+        given: dict[str, Any] = {name: getattr(scenario.theory, name) for name in SET_BY_SCENARIO}
+        for phase in ("idle", "active"):
+            per_s = getattr(scenario.tasks[task].drift, f"{phase}_per_s")
+            if per_s is not None:
+                even = np.full(found.devices, float(per_s))
+                given |= {f"drift_{phase}": even, f"drift_{phase}_size": even}
+        return replace(found, **{name: value for name, value in given.items() if value is not None})
+
+    def prediction_constants(self, scenario: Scenario, task: str) -> Constants:
+        """The same, with Gamma from labels where there are any: that is what the calibration is fitted with."""
+        return for_prediction(self.constants(scenario, task), self.of(task).labels)
+
+    def of(self, task: str) -> MeasuredTask:
+        """What was measured of the task called `task`."""
+        if task not in self.tasks:
+            rule = f"must be one of those measured, {', '.join(self.tasks)}"
+            raise bad_input("task", rule, task, "Measure the scenario that has this task.")
+        return self.tasks[task]
+
+    def plain(self) -> dict[str, Any]:
+        """As plain values, for a file."""
+        tasks = {name: one.plain() for name, one in self.tasks.items()}
+        return {"schema": SCHEMA, "version": __version__, "key": self.key, "tasks": tasks}
+
+    @classmethod
+    def from_plain(cls, given: Any, source: str = "measured.json") -> Measured:
+        """From a file's values, which are checked."""
+        schema = given.get("schema") if isinstance(given, Mapping) else None
+        if schema != SCHEMA:
+            found = ShownAsIs(f"schema {schema}" if schema is not None else "something else")
+            raise bad_input(source, f"must be measured constants of schema {SCHEMA}", found, REMEDY)
+        check_entries(given, ("schema", "version", "key", "tasks"), source)
+        if not isinstance(given["key"], str):
+            raise bad_input(f"{source}: key", "must be text", given["key"], REMEDY)
+        if not isinstance(given["tasks"], Mapping) or not given["tasks"]:
+            raise bad_input(f"{source}: tasks", "must hold at least one task", given["tasks"], REMEDY)
+        tasks = {
+            name: MeasuredTask.from_plain(one, f"{source}: tasks.{name}")
+            for name, one in given["tasks"].items()
+        }
+        return cls(given["key"], tasks)
+
+
+def for_prediction(constants: Constants, labels: LabelMix | None) -> Constants:
+    """Constants as the prediction takes them: with Gamma from labels where there are any."""
+    return constants if labels is None else replace(constants, gram=gram_of_labels(labels.held))
+
+
+def read_measured(path: str | Path) -> Measured:
+    """What `write_measured` wrote to `path`, checked."""
+    return Measured.from_plain(read_json(Path(path), "measured constants"), str(path))
+
+
+def write_measured(measured: Measured, path: str | Path) -> None:
+    """Write everything to `path` as JSON, whole or not at all."""
+    write_json(Path(path), measured.plain())
+
+
+def estimates_from_plain(given: Any, source: str) -> dict[str, Estimate]:
+    """The estimates of a task from a file's values: every constant, each of the right shape."""
+    wanted = tuple(name for name in CONSTANTS if name not in _OPTIONAL)
+    if isinstance(given, Mapping):
+        wanted += tuple(name for name in _OPTIONAL if name in given)
+    check_entries(given, wanted, source)
+    found = {name: Estimate.from_plain(one, f"{source}.{name}") for name, one in given.items()}
+    for name, one in found.items():
+        dimensions = 2 if name == "gram" else 1 if name in PER_DEVICE else 0
+        if np.ndim(one.value) != dimensions or np.size(one.value) == 0:
+            rule = f"must be {_KINDS[dimensions]}"
+            raise bad_input(f"{source}.{name}.value", rule, given[name]["value"], REMEDY)
+    with _blamed_on(source, "constants."):
+        Constants(**{name: one.value for name, one in found.items()})
+    return found
+
+
+def labels_from_plain(given: Any, source: str) -> LabelMix:
+    """The labels of a task from a file's values."""
+    check_entries(given, ("held", "asked"), source)
+    held, asked = (array(given[name], f"{source}.{name}") for name in ("held", "asked"))
+    with _blamed_on(source, "labels."):
+        return LabelMix(held, asked)
+
+
+@contextmanager
+def _blamed_on(source: str, prefix: str) -> Iterator[None]:
+    """Name the file's entry in errors about values that were read from it."""
+    try:
+        yield
+    except BadInput as error:
+        one = error.problems[0]
+        name = f"{source}.{one.name.removeprefix(prefix)}"
+        raise BadInput(Problem(name, one.rule, one.value, REMEDY)) from None

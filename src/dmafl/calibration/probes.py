@@ -1,0 +1,144 @@
+"""Probe runs: short trainings under random schedules, whose outcomes calibrate the prediction.
+
+A probe needs no clock and no radio: only who trains from which version with how much work, slot after slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dmafl.base.processes.stopping import Interrupted
+from dmafl.calibration.random_jobs import WARM_UP_SLOTS, random_jobs
+from dmafl.learning.aggregation import mix
+from dmafl.learning.arrays import Vector
+from dmafl.scenario.model import Task
+from dmafl.theory.course import Course
+from dmafl.theory.jobs import TaskJobs
+from dmafl.training.trainer import Trainer, TrainingOrder
+
+LAST = 5
+"""Evaluations at the end of a probe whose mean loss is its outcome."""
+EVERY = 3
+"""Slots between them."""
+WARM_UP_STEPS = 20
+WARM_UP_BATCH = 32
+WARM_UP_TESTED_EVERY = 5
+_WARM_UP_NUMBER = 10**8
+"""Jobs of a warm-up are numbered from here, away from those of probes, so that their batches differ."""
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """A random schedule and the loss it reached."""
+
+    jobs: TaskJobs
+    loss: float
+    accuracy: float
+
+
+@dataclass(frozen=True, eq=False)
+class WarmUp:
+    """A model that has learnt something, and the losses on the way there."""
+
+    model: Vector
+    course: Course
+
+
+def warm_up_jobs(
+    task: Task, devices: int, slots: int = WARM_UP_SLOTS, steps: int = WARM_UP_STEPS
+) -> TaskJobs:
+    """A fresh round robin over all devices with the task's mixing weight, on the data of time 0."""
+    return TaskJobs.untimed(
+        device=np.arange(slots) % devices,
+        version=np.arange(slots),
+        steps=np.full(slots, float(steps)),
+        batch=np.full(slots, float(min(WARM_UP_BATCH, task.samples_at_start))),
+        samples=np.full(slots, float(task.samples_at_start)),
+        mix=np.full(slots, task.mixing),
+        rate=np.full(slots, task.learning_rate),
+        proximal=task.proximal,
+    )
+
+
+def warmed_up(
+    trainer: Trainer, task: int, *, slots: int = WARM_UP_SLOTS, steps: int = WARM_UP_STEPS
+) -> WarmUp:
+    """The first model after a fresh round robin over all devices: networks on their initial plateau tell nothing."""
+    settings = trainer.tasks[task].settings
+    jobs = warm_up_jobs(settings, trainer.scenario.fleet.devices, slots, steps)
+    model = trainer.first_model(task)
+    tested, losses = [], []
+    for k in range(slots):
+        order = TrainingOrder(task, int(jobs.device[k]), _WARM_UP_NUMBER + k, 0.0, steps, int(jobs.batch[k]))
+        model = mix(model, trainer.train(order, model), settings.mixing)
+        if (k + 1) % WARM_UP_TESTED_EVERY == 0:
+            tested.append(k + 1)
+            losses.append(trainer.test(task, model, 1.0, False).loss)
+    return WarmUp(model, Course(jobs, tested, losses))
+
+
+def run_probes(
+    trainer: Trainer,
+    task: int,
+    numbers: Iterable[int],
+    *,
+    slots: int,
+    largest_steps: int | None = None,
+    start: Vector | None = None,
+) -> Iterator[Probe]:
+    """The probes with these numbers, one after the other; a number stands for the same probe whenever it is run."""
+    scenario, settings = trainer.scenario, trainer.tasks[task].settings
+    for number in numbers:
+        jobs = random_jobs(
+            settings,
+            scenario.fleet.devices,
+            slots,
+            seed=scenario.seed,
+            number=number,
+            largest_steps=largest_steps,
+        )
+        yield carry_out(trainer, task, jobs, number, start)
+
+
+def carry_out(
+    trainer: Trainer,
+    task: int,
+    jobs: TaskJobs,
+    number: int,
+    start: Vector | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Probe:
+    """Train under `jobs` from the first model, or from `start`, and see which loss is reached.
+
+    `stop` is asked before every slot; where it says yes, the probe ends with `Interrupted`.
+    """
+    models = {0: trainer.first_model(task) if start is None else start}
+    slots = len(jobs)
+    last_use = {int(version): k for k, version in enumerate(jobs.version)}
+    tested = {slots - EVERY * k for k in range(LAST)}
+    outcomes = []
+    for k in range(slots):
+        if stop():
+            raise Interrupted
+        order = TrainingOrder(
+            task,
+            int(jobs.device[k]),
+            number * slots + k,
+            k / max(1, slots - 1),
+            int(jobs.steps[k]),
+            int(jobs.batch[k]),
+        )
+        local = trainer.train(order, models[int(jobs.version[k])])
+        models[k + 1] = mix(models[k], local, float(jobs.mix[k]))
+        for version in [v for v in models if v <= k and last_use.get(v, -1) <= k]:
+            del models[version]
+        if k + 1 in tested:
+            outcomes.append(trainer.test(task, models[k + 1], 1.0, False))
+    return Probe(
+        jobs,
+        float(np.mean([one.loss for one in outcomes])),
+        float(np.mean([one.accuracy for one in outcomes])),
+    )

@@ -1,0 +1,145 @@
+"""Random schedules for probe runs: what is varied, and over which ranges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dmafl.base.arrays import FloatArray, IntArray
+from dmafl.base.randomness import generator
+from dmafl.learning.aggregation import mix_weight
+from dmafl.scenario.model import Task
+from dmafl.theory.jobs import TaskJobs
+from dmafl.theory.mixing import staleness_factor
+
+SMALLEST_BATCH = 8
+LARGEST_BATCH = 64
+PROBE_STEPS = (1, 40)
+MIXING = (0.25, 0.9)
+PROBE_SLOTS = 150
+"""Aggregations of a probe of a linear model, unless the task has fewer."""
+DEEP_SLOTS, DEEP_STEPS = 60, 20
+"""Aggregations of a probe of any other model, and most steps of its jobs: such steps are costly."""
+WARM_UP_SLOTS = 60
+DESIGN = 2
+"""Raised when the same number stands for another schedule than before."""
+
+
+@dataclass(frozen=True)
+class ProbePlan:
+    """How long the probes of a task are."""
+
+    slots: int
+    largest_steps: int
+    warm_up_slots: int
+    """Aggregations before them, from the first model; 0: probes begin with it."""
+
+
+def probe_plan(task: Task) -> ProbePlan:
+    """Linear models are probed from the first model; others are cheaper and tell more from a warmed-up one."""
+    if task.model == "softmax":
+        return ProbePlan(min(task.slots, PROBE_SLOTS), most_steps(task), 0)
+    return ProbePlan(DEEP_SLOTS, max(DEEP_STEPS, task.steps_min), WARM_UP_SLOTS)
+
+
+def most_steps(task: Task) -> int:
+    """Most steps of a job in a probe: what the task allows, and not less than usual."""
+    return max(PROBE_STEPS[1], task.steps_max)
+
+
+def random_jobs(
+    task: Task, devices: int, slots: int, *, seed: int, number: int, largest_steps: int | None = None
+) -> TaskJobs:
+    """The schedule of a probe. Those with even numbers are of any kind, those with odd ones orderly, as plans are.
+
+    Ranges are wide, and wider where the task's own are: probes must come near whatever a plan may do. But what is far
+    from good teaches little about the good.
+    """
+    rng = generator(seed, "probe", number)
+    largest = most_steps(task) if largest_steps is None else largest_steps
+    drawn = (
+        _orderly(rng, task, devices, slots, largest)
+        if number % 2
+        else _any(rng, task, devices, slots, largest)
+    )
+    version, last_slot = np.zeros(slots, dtype=np.int64), np.full(devices, -1)
+    for k, i in enumerate(drawn.order):
+        version[k] = max(k - drawn.staleness[k], last_slot[i] + 1, 0)
+        last_slot[i] = k
+    stale = np.arange(slots) - version
+    start = task.samples_at_start
+    share = np.arange(slots) / max(1, slots - 1)
+    grows = task.drift.kind == "growth"
+    samples = np.floor(start + (task.samples - start) * share) if grows else np.full(slots, float(start))
+    return TaskJobs.untimed(
+        device=drawn.order,
+        version=version,
+        steps=drawn.steps,
+        batch=np.minimum(drawn.batch, samples),
+        samples=samples,
+        mix=mix_weight(drawn.mixing, staleness_factor(task), stale, np.arange(slots), task.mix_decay or None),
+        rate=np.full(slots, task.learning_rate),
+        proximal=task.proximal,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """What is drawn for a probe, a value a slot."""
+
+    order: IntArray
+    staleness: IntArray
+    """Wished for; a device that was under way since cannot be so stale."""
+    steps: FloatArray
+    batch: FloatArray
+    mixing: float
+
+
+def _any(rng: np.random.Generator, task: Task, devices: int, slots: int, largest: int) -> _Drawn:
+    """Few or many devices in turn or at random, steps and batches by probe, device or job, any staleness up to the
+    task's, any mixing weight.
+    """
+    members = rng.permutation(devices)[: rng.integers(1, devices + 1)]
+    in_turn = rng.random() < 0.5
+    order = np.resize(members, slots) if in_turn else rng.choice(members, slots)
+    steps = _by_probe_device_or_job(rng, devices, order, PROBE_STEPS[0], largest)
+    batch = _by_probe_device_or_job(rng, devices, order, *_batches(task))
+    mixing = rng.uniform(min(MIXING[0], task.mixing), max(MIXING[1], task.mixing))
+    staleness = rng.integers(0, int(rng.integers(0, task.max_staleness + 1)) + 1, slots)
+    return _Drawn(order, staleness, steps, batch, float(mixing))
+
+
+def _orderly(rng: np.random.Generator, task: Task, devices: int, slots: int, largest: int) -> _Drawn:
+    """Half of the devices or more in turn, one number of steps, batch and staleness, the task's mixing weight."""
+    members = rng.permutation(devices)[: rng.integers((devices + 1) // 2, devices + 1)]
+    most = max(task.steps_min, min(task.steps_max, largest))
+    high = min(_batches(task)[1], task.batch_max)
+    return _Drawn(
+        order=np.resize(members, slots),
+        staleness=np.full(slots, rng.integers(0, task.max_staleness + 1)),
+        steps=np.full(slots, _log_uniform(rng, task.steps_min, most)),
+        batch=np.full(slots, _log_uniform(rng, min(task.batch_min, high), high)),
+        mixing=task.mixing,
+    )
+
+
+def _batches(task: Task) -> tuple[int, int]:
+    """Smallest and largest batch: the usual ones, and those of the task."""
+    low = min(SMALLEST_BATCH, task.batch_min)
+    usual = min(LARGEST_BATCH, task.samples_at_start)
+    return low, max(SMALLEST_BATCH, usual, min(task.batch_max, task.samples))
+
+
+def _by_probe_device_or_job(
+    rng: np.random.Generator, devices: int, order: IntArray, low: int, high: int
+) -> FloatArray:
+    """One number for the probe, one a device or one a job."""
+    kind = rng.integers(3)
+    values = _log_uniform(rng, low, high, 1 if kind == 0 else devices if kind == 1 else len(order))
+    return np.asarray(np.full(len(order), values[0]) if kind == 0 else values[order] if kind == 1 else values)
+
+
+def _log_uniform(rng: np.random.Generator, low: int, high: int, count: int = 1) -> FloatArray:
+    """Whole numbers on [low, high]."""
+    return np.asarray(np.clip(np.floor(low * ((high + 1) / low) ** rng.random(count)), low, high))

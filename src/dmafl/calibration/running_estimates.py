@@ -1,0 +1,167 @@
+"""Estimates that keep up with a run, from what the server sees anyway: enough for a re-plan, at next to no cost.
+
+A local model tells the mean gradient of its job, (w_received - w_local) / (eta e). Each is folded into a few hundred
+numbers that keep inner products (a count sketch), and a device's are averaged with exponential forgetting.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmafl.base.arrays import FloatArray
+from dmafl.base.randomness import generator
+from dmafl.learning.arrays import Vector
+
+SKETCH = 512
+"""Numbers that a gradient is folded into: inner products of two are then off by about 1/sqrt(512) of their norms."""
+SKETCHES = 100 * SKETCH
+"""Numbers for all devices of a task together; large fleets get fewer each, down to SMALLEST_SKETCH."""
+SMALLEST_SKETCH = 16
+PRODUCT = 8192
+"""Entries of one inner product: libraries compute those so small in one thread, with the same bits everywhere."""
+EVERY = 2
+"""Of a device's jobs every second one is looked at: half the cost, nearly the same estimates."""
+MEMORY = 0.8
+"""How much of a device's mean stays when the next of these comes in: a mean over about five, the last ten jobs."""
+TESTS = 5
+"""Tests at the end that the trend of the loss is taken from."""
+LARGEST_GRAM = 100
+"""Devices above which the Gram matrix is not written out."""
+
+
+class RunningTask:
+    """What is known of a task by now."""
+
+    def __init__(self, devices: int, parameters: int, rate: float, seed: int, task: int) -> None:
+        self.devices, self._rate = devices, rate
+        self._size = int(np.clip(SKETCHES // devices, SMALLEST_SKETCH, min(SKETCH, max(1, parameters))))
+        rows = -(-parameters // self._size)
+        signs = generator(seed, "running sketch", task).integers(0, 2, rows * self._size, dtype=np.int8)
+        self._signs = (2.0 * signs - 1.0).astype(np.float32)[:parameters]
+        padded = np.zeros(rows * self._size, dtype=np.float32)
+        self._step, self._folds = padded[:parameters], padded.reshape(rows, self._size)
+        self._parts = [self._step[k : k + PRODUCT] for k in range(0, parameters, PRODUCT)]
+        self._means = np.zeros((devices, self._size), dtype=np.float32)
+        self.jobs = [0] * devices
+        self._length2 = 0.0
+        self._tests: deque[tuple[int, float, float]] = deque(maxlen=TESTS)
+
+    def on_update(self, device: int, received: Vector, local: Vector, steps: int) -> None:
+        """A device made `local` of `received` in so many steps; models too far apart to be squared say nothing."""
+        looked, skipped = divmod(self.jobs[device], EVERY)
+        if skipped:
+            self.jobs[device] += 1
+            return
+        step, scale = self._step, 1.0 / (self._rate * steps)
+        with np.errstate(over="ignore"):
+            np.subtract(received, local, step)
+            length2 = sum(float(part.dot(part)) for part in self._parts)
+        if not math.isfinite(length2):
+            return
+        self.jobs[device] += 1
+        self._length2 = max(self._length2, length2 * scale * scale)
+        np.multiply(step, self._signs, step)
+        folded = np.add.reduce(self._folds, 0)
+        kept = min(MEMORY, looked / (looked + 1.0))
+        folded *= np.float32((1.0 - kept) * scale)
+        mean = self._means[device]
+        mean *= kept
+        mean += folded
+
+    def on_test(self, aggregation: int, time_s: float, loss: float) -> None:
+        """A global model was tested."""
+        self._tests.append((aggregation, time_s, loss))
+
+    @property
+    def gram(self) -> FloatArray:
+        """Gamma of the devices that have sent something, (I, I); NaN for the others.
+
+        Differs from Gamma at a model: it is that of the jobs' mean gradients, smaller where jobs have many steps, and
+        the noise of their batches is in its diagonal.
+        """
+        seen = np.flatnonzero(self.jobs)
+        out = np.full((self.devices, self.devices), np.nan)
+        if len(seen):
+            means = self._means[seen].astype(np.float64)
+            away = means - means.mean(axis=0)
+            out[np.ix_(seen, seen)] = away @ away.T
+        return out
+
+    @property
+    def trend(self) -> float | None:
+        """Change of the test loss per aggregation, over the last tests; None before there are two."""
+        slots, losses = (np.asarray([test[k] for test in self._tests]) for k in (0, 2))
+        if len(slots) < 2 or slots[0] == slots[-1]:
+            return None
+        away = slots - slots.mean()
+        return float(away @ losses / (away @ away))
+
+    def plain(self) -> dict[str, Any]:
+        """What is known, as plain values; null where nothing is."""
+        gram = self.gram if self.devices <= LARGEST_GRAM else None
+        last = self._tests[-1] if self._tests else None
+        return {
+            "jobs": list(self.jobs),
+            "dissimilarity": _numbers(np.diag(gram)) if gram is not None else None,
+            "gram": [_numbers(row) for row in gram] if gram is not None else None,
+            "regularised_gradient_bound": self._length2 if any(self.jobs) else None,
+            "aggregation": last[0] if last else None,
+            "time_s": last[1] if last else None,
+            "loss": last[2] if last else None,
+            "loss_per_aggregation": self.trend,
+        }
+
+    def state(self) -> tuple[dict[str, Any], NDArray[np.float32]]:
+        """Everything, as plain values and an array."""
+        return {"jobs": self.jobs, "length2": self._length2, "tests": list(self._tests)}, self._means
+
+    def restore(self, plain: dict[str, Any], means: NDArray[np.float32]) -> None:
+        """Go on from `state`."""
+        self.jobs, self._length2 = list(plain["jobs"]), plain["length2"]
+        self._tests = deque(((k, time_s, loss) for k, time_s, loss in plain["tests"]), maxlen=TESTS)
+        self._means = np.array(means, dtype=np.float32)
+
+
+class RunningEstimates:
+    """All tasks of a unit; an observer of it (`simulation.observer`)."""
+
+    def __init__(
+        self, names: Sequence[str], devices: int, parameters: Sequence[int], rates: Sequence[float], seed: int
+    ) -> None:
+        self.names = list(names)
+        self.tasks = [
+            RunningTask(devices, size, rate, seed, task)
+            for task, (size, rate) in enumerate(zip(parameters, rates, strict=True))
+        ]
+
+    def on_update(self, task: int, device: int, received: Vector, local: Vector, steps: int) -> None:
+        """A device made `local` of `received`."""
+        self.tasks[task].on_update(device, received, local, steps)
+
+    def on_test(self, task: int, aggregation: int, time_s: float, loss: float) -> None:
+        """A global model was tested."""
+        self.tasks[task].on_test(aggregation, time_s, loss)
+
+    def plain(self) -> dict[str, Any]:
+        """What is known of every task, by name."""
+        return {name: one.plain() for name, one in zip(self.names, self.tasks, strict=True)}
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Everything, as plain values and arrays by name."""
+        states = [one.state() for one in self.tasks]
+        return {"tasks": [plain for plain, _ in states]}, {str(k): one for k, (_, one) in enumerate(states)}
+
+    def restore(self, plain: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Go on from `state`."""
+        for k, one in enumerate(self.tasks):
+            one.restore(plain["tasks"][k], arrays[str(k)])
+
+
+def _numbers(row: NDArray[Any]) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in row]

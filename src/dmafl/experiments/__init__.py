@@ -1,0 +1,1 @@
+"""Experiments: runs, comparisons, sweeps and the reproduction of the paper's study."""

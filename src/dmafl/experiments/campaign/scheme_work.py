@@ -1,0 +1,67 @@
+"""What a piece of a campaign does: one scheme in the world of one seed, run in a folder, or only planned there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dmafl.calibration.measured import Measured
+from dmafl.experiments.run.folder import RunFolder
+from dmafl.experiments.run.planned import Planned
+from dmafl.experiments.run.run import Run, run
+from dmafl.scenario.model import Scenario
+from dmafl.schedule.plan import Plan
+from dmafl.training.trainer import Components
+from dmafl.training.workers import Trainers
+from dmafl.world.world import World
+
+CHECKPOINT_EVERY_S = 20.0
+
+
+@dataclass(frozen=True)
+class SchemeWork:
+    """A scheme, a scenario and a seed, and what plans are made with."""
+
+    scenario: Scenario
+    seed: int
+    scheme: str
+    effort: float
+    quality: str
+    dissimilarity: str
+    data_dir: Path | None
+
+    @property
+    def world(self) -> World:
+        """The world of the seed."""
+        of_seed = self.scenario.model_copy(update={"seed": self.seed})
+        return World.resolve(of_seed.in_folder(self.scenario.folder))
+
+    def run(
+        self,
+        folder: Path,
+        measured: Mapping[int, Measured] | None,
+        checkpoint_every_s: float = CHECKPOINT_EVERY_S,
+    ) -> Run:
+        """Run the scheme in `folder`, or go on there; without `measured`, with what is kept of the scenario."""
+        return run(
+            self.scenario,
+            schemes=[self.scheme],
+            seeds=[self.seed],
+            output=folder,
+            resume=True,
+            data_dir=self.data_dir,
+            measured=None if measured is None else dict(measured),
+            effort=self.effort,
+            quality=self.quality,
+            dissimilarity=self.dissimilarity,
+            checkpoint_every_s=checkpoint_every_s,
+        )
+
+    def plan(self, folder: Path, measured: Mapping[int, Measured]) -> Plan:
+        """Plan the scheme, and keep the plan in `folder`; nothing is trained."""
+        trainers = Trainers(self.scenario, Components(self.data_dir))
+        planned = Planned(
+            RunFolder(folder), measured, trainers.of, self.effort, self.quality, self.dissimilarity
+        )
+        return planned.plan(self.scheme, self.world)

@@ -1,0 +1,97 @@
+"""`dmafl.compare`: what differs between two runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dmafl.experiments.compare.curves import Curves, curves_of
+from dmafl.experiments.compare.differences import Difference, differences
+from dmafl.experiments.compare.effects import Effect, effect
+from dmafl.experiments.run.run import Run
+
+INTERVALS = ("mean_accuracy", "final_accuracy", "log_energy_ratio")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs side by side. Effects are the second run's against the first's."""
+
+    first: Run
+    second: Run
+    differences: tuple[Difference, ...]
+    """What was run differently."""
+    effects: tuple[Effect, ...]
+    """What came out differently."""
+    note: str = ""
+    """Why there are no effects, if there are none."""
+
+    @property
+    def differences_table(self) -> Any:
+        """`differences` as a pyarrow table: kind, key, first, second."""
+        import pyarrow as pa
+
+        kinds = pa.schema([(name, pa.string()) for name in ("kind", "key", "first", "second")])
+        return pa.Table.from_pylist([asdict(one) for one in self.differences], kinds)
+
+    @property
+    def effects_table(self) -> Any:
+        """`effects` as a pyarrow table; an interval is three columns: NAME, NAME_half and NAME_n."""
+        import pyarrow as pa
+
+        return pa.Table.from_pylist([_row(one) for one in self.effects])
+
+
+def compare(first: Run | str | Path, second: Run | str | Path) -> Comparison:
+    """Compare two runs, given as such or as folders: settings, software and data, then accuracy and energy.
+
+    Schemes and tasks that both have are compared, paired by seed where seeds are common. Runs of one scheme each are
+    compared whatever the schemes' names are.
+    """
+    a, b = (one if isinstance(one, Run) else Run(Path(one)) for one in (first, second))
+    found = tuple(differences(a, b))
+    curves = curves_of(a), curves_of(b)
+    effects = tuple(
+        effect(task, one, other, curves[0][one, task], curves[1][other, task])
+        for one, other in _pairs_of_schemes(*curves)
+        for task in a.scenario.tasks
+        if (one, task) in curves[0] and (other, task) in curves[1]
+    )
+    return Comparison(a, b, found, effects, "" if effects else _why_none(*curves))
+
+
+def _pairs_of_schemes(a: Curves, b: Curves) -> list[tuple[str, str]]:
+    first, second = _schemes(a), _schemes(b)
+    common = [(name, name) for name in first if name in second]
+    return common or ([(first[0], second[0])] if len(first) == len(second) == 1 else [])
+
+
+def _why_none(a: Curves, b: Curves) -> str:
+    if not a or not b:
+        return "One of the runs has no tests yet: there is nothing to compare."
+    if not _pairs_of_schemes(a, b):
+        return (
+            f"No scheme is in both ({', '.join(_schemes(a))}; {', '.join(_schemes(b))}): there is nothing to compare. "
+            "Runs of one scheme each are compared whatever their names are."
+        )
+    return "No task is in both: there is nothing to compare."
+
+
+def _schemes(curves: Curves) -> list[str]:
+    return list(dict.fromkeys(scheme for scheme, _ in curves))
+
+
+def _row(one: Effect) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "task": one.task,
+        "first": one.first,
+        "second": one.second,
+        "pairs": one.pairs,
+        "target": one.target,
+        "not_reached": one.not_reached,
+    }
+    for name in INTERVALS:
+        found = getattr(one, name)
+        row |= {name: found.mean, f"{name}_half": found.half, f"{name}_n": found.n}
+    return row

@@ -1,0 +1,64 @@
+"""The accuracy curve of one unit and task, as comparisons see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dmafl.base.arrays import FloatArray
+from dmafl.base.statistics import Reached, mean_over_aggregations, spent_to
+from dmafl.experiments.run.run import Run
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Every test of a unit and task, in order."""
+
+    aggregation: FloatArray
+    accuracy: FloatArray
+    energy_J: FloatArray
+
+    @property
+    def last(self) -> float:
+        """Aggregations at the last test."""
+        return float(self.aggregation[-1])
+
+    @property
+    def final(self) -> float:
+        """Accuracy at the last test."""
+        return float(self.accuracy[-1])
+
+    def to(self, target: float) -> Reached:
+        """Energy until an accuracy is first reached [J]."""
+        return spent_to(self.aggregation, self.accuracy, self.energy_J, target)
+
+    def mean(self, until: float) -> float:
+        """Mean accuracy over the aggregations up to `until`."""
+        before = self.aggregation < until
+        at = float(np.interp(until, self.aggregation, self.accuracy))
+        return mean_over_aggregations(
+            np.append(self.aggregation[before], until), np.append(self.accuracy[before], at)
+        )
+
+
+Curves = dict[tuple[str, str], dict[int, Curve]]
+"""(scheme, task) -> seed -> curve."""
+
+
+def curves_of(run: Run) -> Curves:
+    """All curves of a run, as far as it has come."""
+    names = ("scheme", "task", "seed", "aggregation", "accuracy", "energy_J")
+    columns: dict[str, Any] = {
+        name: run.metrics.column(name).to_numpy(zero_copy_only=False) for name in names
+    }
+    found: Curves = {}
+    for scheme in dict.fromkeys(columns["scheme"]):
+        for task in dict.fromkeys(columns["task"]):
+            own = (columns["scheme"] == scheme) & (columns["task"] == task)
+            for seed in dict.fromkeys(columns["seed"][own]):
+                rows = own & (columns["seed"] == seed)
+                curve = Curve(*(columns[name][rows].astype(float) for name in names[3:]))
+                found.setdefault((str(scheme), str(task)), {})[int(seed)] = curve
+    return found

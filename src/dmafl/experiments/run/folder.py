@@ -1,0 +1,323 @@
+"""The folder of a run: manifest, part files and checkpoints while it goes, Parquet and models when it is done."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.files import (
+    LOCK,
+    canonical_json,
+    check_sha256,
+    json_bytes,
+    locked,
+    parse_parquet,
+    read_bytes,
+    read_checked,
+    read_json,
+    read_parquet,
+    sha256_of,
+    write_bytes,
+    write_checked,
+    write_json,
+)
+from dmafl.calibration.measured import Measured
+from dmafl.experiments.run.checkpoint import Arrays, Checkpoint
+from dmafl.experiments.run.manifest import check_manifest, manifest_checksum
+from dmafl.experiments.run.running import check_running
+from dmafl.schedule.plan import Plan
+from dmafl.schedule.plan_files import PlanFile, plan_bytes, read_plan
+from dmafl.simulation.records import METRICS, PERIODS
+
+RUNNING, RUNNING_SCHEMA = "running.json", 1
+TABLES = {"metrics": METRICS, "periods": PERIODS}
+_AGAIN = "The file is damaged or not ours: run again."
+
+
+class RunFolder:
+    """A run's files. Every file appears whole or not at all, and the manifest has the checksum of every output."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._sums: dict[str, dict[str, str]] = {}
+        """Unit -> name of a part file -> its checksum."""
+        self.checksums: dict[str, str] = {}
+        """SHA-256 of the outputs written so far, by their names relative to the folder."""
+
+    @property
+    def manifest_path(self) -> Path:
+        """What the run is, and how far it has come."""
+        return self.path / "manifest.json"
+
+    def exists(self) -> bool:
+        """Whether there is a run in the folder."""
+        return self.manifest_path.exists()
+
+    def empty(self) -> bool:
+        """Whether there is nothing but what a run leaves that was killed before it began."""
+        if not self.path.exists():
+            return True
+        return self.path.is_dir() and all(_is_left_over(one) for one in self.path.iterdir())
+
+    def create(self) -> None:
+        """Make the folder; refuses one that holds something else."""
+        if not self.empty():
+            raise bad_input(
+                str(self.path),
+                "must be a new or empty folder",
+                ShownAsIs("a run" if self.exists() else "something else"),
+                "Use --resume to go on with a run, or name another folder.",
+            )
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def clean(self) -> None:
+        """Remove half-written files that a killed process has left."""
+        for left_over in self.path.rglob(".*.part"):
+            left_over.unlink()
+
+    def write_output(self, name: str, content: bytes) -> None:
+        """Save an output of the run; the next manifest has its checksum."""
+        write_bytes(self.path / name, content)
+        self.checksums[name] = sha256_of(content)
+
+    def has_leftovers(self) -> bool:
+        """Whether there is something that `clean` and `clear_parts` remove."""
+        return any((self.path / name).exists() for name in ("parts", "checkpoint")) or any(
+            self.path.rglob(".*.part")
+        )
+
+    def tidy(self) -> None:
+        """Remove what is left of a run that is done, if anything is."""
+        if self.has_leftovers():
+            with locked(self.path):
+                self.clean()
+                self.clear_parts()
+
+    def write_manifest(self, manifest: dict[str, Any]) -> None:
+        """Save the manifest, with the checksums of all outputs by now and one of its own."""
+        manifest["files"] = dict(sorted(self.checksums.items()))
+        manifest["sha256"] = manifest_checksum(manifest)
+        write_json(self.manifest_path, manifest)
+
+    def go_on(self, manifest: dict[str, Any]) -> None:
+        """Take up a run that has not finished; what was put together when it last ended is put together anew."""
+        whole = [f"{name}.parquet" for name in TABLES] + [RUNNING]
+        self.checksums = {name: own for name, own in manifest["files"].items() if name not in whole}
+        manifest["status"] = "running"
+        self.write_manifest(manifest)
+        for name in whole:
+            (self.path / name).unlink(missing_ok=True)
+
+    def read_manifest(self) -> dict[str, Any]:
+        """The manifest of a run in this folder; whether its checksum holds is for `verify` and `--resume` to say."""
+        if not self.path.is_dir():
+            raise bad_input(
+                str(self.path), "must be the folder of a run", ShownAsIs("no such folder"), "Check the path."
+            )
+        manifest = read_json(self.manifest_path, "run manifest")
+        check_manifest(manifest, self.manifest_path)
+        return dict(manifest)
+
+    def write_measured(self, seed: int, measured: Measured) -> None:
+        """Save what was measured of a seed."""
+        self.write_output(measured_name(seed), json_bytes(measured.plain()))
+
+    def write_plan(self, name: str, plan: Plan) -> None:
+        """Save a plan below `plans`."""
+        self.write_output(f"plans/{name}.json", plan_bytes(plan))
+
+    def read_plan(self, name: str) -> PlanFile | None:
+        """The plan called `name`, if it is there; refuses one that was changed since it was written."""
+        path, known = self.path / "plans" / f"{name}.json", self.checksums.get(f"plans/{name}.json")
+        if not path.exists():
+            return None
+        own = sha256_of(read_bytes(path, "plan"))
+        if known is not None and own != known:
+            raise bad_input(
+                str(path),
+                f"must have the checksum {known[:12]} of the manifest",
+                ShownAsIs(own[:12]),
+                "The file was changed: put the old one back, or run again.",
+            )
+        self.checksums[f"plans/{name}.json"] = own
+        return read_plan(path)
+
+    def read_measured(self, manifest: dict[str, Any]) -> dict[int, Measured]:
+        """What was measured, by seed; refuses a file that is not the one the run was begun with."""
+        found = {}
+        for seed, checksum in manifest.get("measured", {}).items():
+            path = self.path / measured_name(seed)
+            given = read_json(path, "measured constants")
+            own = sha256_of(canonical_json(given))
+            if own != checksum:
+                raise bad_input(
+                    str(path),
+                    f"must have the checksum {checksum[:12]} of the manifest",
+                    ShownAsIs(own[:12]),
+                    "The file was changed: put the old one back, or run again.",
+                )
+            found[int(seed)] = Measured.from_plain(given, str(path))
+        return found
+
+    # -- while it goes --------------------------------------------------------------------------------
+
+    def write_parts(self, unit: str, number: int, tables: tuple[pa.Table, pa.Table]) -> None:
+        """Save the rows since the last part; the next checkpoint notes their checksums."""
+        for name, table in zip(TABLES, tables, strict=True):
+            path = self._part(unit, name, number)
+            buffer = pa.BufferOutputStream()
+            pq.write_table(table, buffer)
+            content = buffer.getvalue().to_pybytes()
+            write_bytes(path, content)
+            self._sums.setdefault(unit, {})[path.name] = sha256_of(content)
+
+    def write_checkpoint(self, unit: str, plain: dict[str, Any], arrays: Arrays) -> None:
+        """Save a unit's state, which belongs to the parts written so far."""
+        self.checkpoint(unit).write(plain, arrays, self._sums.get(unit, {}))
+
+    def write_running(self, unit: str, estimates: dict[str, Any]) -> None:
+        """Save a unit's running estimates, by task."""
+        write_checked(self.path / "parts" / unit / RUNNING, estimates)
+
+    def read_checkpoint(self, unit: str) -> tuple[dict[str, Any], Arrays] | None:
+        """The state of a unit when it was last saved; its parts are as they were, and later ones are removed."""
+        found = self.checkpoint(unit).read()
+        sums: dict[str, str] = {} if found is None else found[0]["part_files"]
+        for name in sums:
+            self._read_part(self.path / "parts" / unit / Path(name).name, sums)
+        for name in TABLES:
+            for path in (self.path / "parts" / unit).glob(f"{name}-*.parquet"):
+                if path.name not in sums:
+                    path.unlink()
+        self._sums[unit] = dict(sums)
+        return found
+
+    def checkpoint(self, unit: str) -> Checkpoint:
+        """Where the state of a unit is, or will be."""
+        return Checkpoint(self.path / "checkpoint" / unit, unit)
+
+    # -- when it is done ------------------------------------------------------------------------------
+
+    def compact(self, units: list[str]) -> None:
+        """Put the parts of all units together, in their order."""
+        for name, schema in TABLES.items():
+            tables = [
+                self._read_part(path, self._sums_of(unit))
+                for unit in units
+                for path in sorted((self.path / "parts" / unit).glob(f"{name}-*.parquet"))
+            ]
+            # One chunk, so that the file does not depend on how often the run was saved.
+            whole = pa.concat_tables(tables).combine_chunks() if tables else schema.empty_table()
+            self.write_table(name, whole)
+        self.write_output(
+            RUNNING, json_bytes({"schema": RUNNING_SCHEMA, "units": self._running_parts(units)})
+        )
+
+    def write_table(self, name: str, rows: pa.Table) -> None:
+        """Save `metrics` or `periods` of the whole run."""
+        sink = pa.BufferOutputStream()
+        pq.write_table(rows, sink, compression="zstd")
+        self.write_output(f"{name}.parquet", bytes(sink.getvalue()))
+
+    def clear_parts(self) -> None:
+        """Remove what is only needed while the run goes."""
+        shutil.rmtree(self.path / "parts", ignore_errors=True)
+        shutil.rmtree(self.path / "checkpoint", ignore_errors=True)
+
+    def parts(self) -> list[tuple[str, str]]:
+        """Unit and number of every part that is there of all tables: those of one list belong together."""
+        found = [
+            {
+                (path.parent.name, path.stem.rpartition("-")[2])
+                for path in self.path.glob(f"parts/*/{name}-*.parquet")
+            }
+            for name in TABLES
+        ]
+        return sorted(set.intersection(*found))
+
+    def read_table(self, name: str, parts: list[tuple[str, str]] | None = None) -> pa.Table:
+        """`metrics` or `periods`, complete or as far as they are written; where they go on, as far as `parts`."""
+        path = self.path / f"{name}.parquet"
+        if path.exists():
+            return read_parquet(path, f"table of {name}", TABLES[name], remedy=_AGAIN)
+        if self.exists() and path.name in self.read_manifest()["files"]:
+            raise bad_input(
+                str(path), "must be there, for the manifest names it", ShownAsIs("no file"), _AGAIN
+            )
+        files = [
+            self.path / "parts" / unit / f"{name}-{number}.parquet"
+            for unit, number in (self.parts() if parts is None else parts)
+        ]
+        tables = [read_parquet(file, f"part of {name}", TABLES[name], remedy=_AGAIN) for file in files]
+        return pa.concat_tables(tables) if tables else TABLES[name].empty_table()
+
+    def read_running(self) -> dict[str, Any]:
+        """The running estimates: unit -> task -> values, the last ones or as far as they are."""
+        path = self.path / RUNNING
+        if not path.exists():
+            return self._running_parts([one.name for one in sorted((self.path / "parts").glob("*"))])
+        found = read_json(path, "running estimates")
+        if not isinstance(found, dict) or found.get("schema") != RUNNING_SCHEMA:
+            raise bad_input(
+                str(path),
+                f"must be running estimates of schema {RUNNING_SCHEMA}",
+                ShownAsIs("something else"),
+                "Run again with this version.",
+            )
+        units = found.get("units")
+        if not isinstance(units, dict):
+            raise bad_input(str(path), "must have the estimates of every unit", units, "Run again.")
+        return {unit: check_running(own, path) for unit, own in units.items()}
+
+    def _running_parts(self, units: list[str]) -> dict[str, Any]:
+        paths = {unit: self.path / "parts" / unit / RUNNING for unit in units}
+        return {
+            unit: check_running(read_checked(path, "running estimates", self._from_start(unit)), path)
+            for unit, path in paths.items()
+            if path.exists()
+        }
+
+    def _part(self, unit: str, name: str, number: int) -> Path:
+        return self.path / "parts" / unit / f"{name}-{number:06d}.parquet"
+
+    def _read_part(self, path: Path, sums: Mapping[str, str]) -> pa.Table:
+        """The rows of a part file, which must be the one that was written."""
+        unit, name = path.parent.name, path.stem.rpartition("-")[0]
+        remedy = self._from_start(unit)
+        what = f"part of {name}"
+        content = read_bytes(path, what)
+        if path.name in sums:
+            check_sha256(content, sums[path.name], str(path), what, remedy)
+        return parse_parquet(content, str(path), what, TABLES.get(name), remedy=remedy)
+
+    def _from_start(self, unit: str) -> str:
+        return f"Remove the folder {self.checkpoint(unit).folder} to run {unit} from its start."
+
+    def _sums_of(self, unit: str) -> Mapping[str, str]:
+        """Checksums of a unit's part files, as noted by this process or by its last checkpoint."""
+        if unit not in self._sums:
+            plain = self.checkpoint(unit).read_plain()
+            self._sums[unit] = {} if plain is None else plain["part_files"]
+        return self._sums[unit]
+
+
+def measured_name(seed: int | str) -> str:
+    """Where the measured constants of a seed lie in the folder."""
+    return f"measured/s{seed}.json"
+
+
+def checksum_of(measured: Measured) -> str:
+    """SHA-256 of measured constants as a file has them."""
+    return sha256_of(canonical_json(measured.plain()))
+
+
+def _is_left_over(path: Path) -> bool:
+    return path.name in ("plans", "measured", LOCK) or (
+        path.name.startswith(".") and path.name.endswith(".part")
+    )

@@ -1,0 +1,45 @@
+"""How far a run has come with a plan: the state that a revision starts from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.experiments.run.folder import RunFolder
+from dmafl.planning.replan import State
+from dmafl.schedule.jobs import Schedule
+from dmafl.schedule.plan import Plan
+from dmafl.simulation.records import NOT_AGGREGATED
+
+COLUMNS = ("device", "version", "slot", "steps", "batch", "frequency_Hz", "start_s")
+
+
+def state_of_run(folder: str | Path, plan: Plan) -> State:
+    """The slots that a run of `plan` has completed, whether it was finished or stopped; jobs under way are given up."""
+    run = RunFolder(Path(folder))
+    run.read_manifest()  # refuses what is no run
+    rows = run.read_table("periods").to_pylist()
+    world = plan.world
+    mine = [
+        row
+        for row in rows
+        if row["slot"] != NOT_AGGREGATED
+        and row["seed"] == world.scenario.seed
+        and row["task"] in world.task_names
+    ]
+    schemes = sorted({row["scheme"] for row in mine})
+    if len(schemes) != 1:
+        raise bad_input(
+            str(folder),
+            f"must be a run of one scheme with seed {world.scenario.seed}",
+            ShownAsIs(", ".join(schemes) or "none"),
+            "Run the plan alone with --scheme scheduled.",
+        )
+    jobs = Schedule.from_columns(
+        {name: [row[name] for row in mine] for name in COLUMNS}
+        | {"task": [world.task_names.index(row["task"]) for row in mine]}
+    )
+    now_s = max((float(row["end_s"]) for row in mine), default=0.0)
+    return State(now_s, jobs.take(np.lexsort((jobs.slot, jobs.task))))

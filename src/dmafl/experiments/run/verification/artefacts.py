@@ -1,0 +1,268 @@
+"""Rules of what a run leaves beside its tables: models, running estimates, measured constants, plans."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from dmafl.base.errors import BadInput
+from dmafl.calibration.running_estimates import LARGEST_GRAM, TESTS
+from dmafl.experiments.run.expected_loss import TaskTheory
+from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Found, named
+from dmafl.experiments.run.verification.opened import Opened, UnitRows
+from dmafl.learning import saving
+from dmafl.learning.architectures import ARCHITECTURES
+from dmafl.planning.objective import evaluate
+from dmafl.planning.problem import make_problem
+from dmafl.planning.task_estimates import estimates_from
+from dmafl.schedule.plan import jobs_checksum
+from dmafl.schedule.plan_files import PlanFile
+from dmafl.schedule.plan_verification import check_file
+from dmafl.schemes.registry import PLANNED
+from dmafl.simulation.records import DIVERGED
+from dmafl.simulation.run_name import RunName
+
+ESTIMATES = (
+    "jobs",
+    "dissimilarity",
+    "gram",
+    "regularised_gradient_bound",
+    "aggregation",
+    "time_s",
+    "loss",
+    "loss_per_aggregation",
+)
+SOLVER_OF = {"dma-fl": "auto", "dma-fl-online": "auto", "dma-fl-nr": "dma-fl-nr", "dma-fl-ns": "dma-fl-ns"}
+GRAM_ROUNDING = 1e-6
+"""Entries of a Gram matrix come from 32-bit means; relative to its largest."""
+
+
+def models(opened: Opened) -> Found:
+    """Every model of a finished unit can be read, is finite, and is what the manifest and the metrics say."""
+    wrong: list[str] = []
+    layouts: dict[str, saving.ParameterLayout] = {}
+    for u in (unit for unit in opened.units if unit.finished):
+        for name in u.world.task_names:
+            file = u.run_name.model_file(name)
+            found = opened.read(file, partial(saving.load, opened.path / file))
+            if found is None:
+                wrong.append(f"{file}: {opened.unreadable[file]}")
+                continue
+            layout = layouts.setdefault(name, _layout(u.world.scenario.tasks[name].model) or found.layout)
+            wrong += [f"{file}: {problem}" for problem in _model(u, name, found, layout)]
+    return named(wrong)
+
+
+def _model(u: UnitRows, name: str, found: saving.SavedModel, layout: saving.ParameterLayout) -> list[str]:
+    task = u.world.scenario.tasks[name]
+    told = {
+        "task": name,
+        "architecture": task.model,
+        "scheme": u.scheme,
+        "seed": str(u.seed),
+        "aggregation": str(u.entry["tasks"][name]["aggregations"]),
+    }
+    wrong = [
+        f"{entry} is {found.metadata.get(entry)!r}, not {value!r}"
+        for entry, value in told.items()
+        if found.metadata.get(entry) != value
+    ]
+    if set(found.metadata) != set(told):
+        wrong.append("other metadata than those of a model")
+    if found.layout != layout:
+        wrong.append(f"other arrays than those of {task.model}")
+    if task.parameters is not None and len(found.parameters) != task.parameters:
+        wrong.append(f"{len(found.parameters)} parameters, not {task.parameters}")
+    if not np.isfinite(found.parameters).all():
+        wrong.append("not finite")
+    return wrong
+
+
+@cache
+def _layout(model: str) -> saving.ParameterLayout | None:
+    """Names and shapes of a built-in network; None for one of the user's own."""
+    if model not in ARCHITECTURES:
+        return None
+    from dmafl.learning.models import build
+    from dmafl.learning.parameters import FlatModel
+
+    return FlatModel(build(model, 0)).layout
+
+
+def running(opened: Opened) -> Found:
+    """Running estimates have every unit that was begun, and fit its periods and its last tests."""
+    found = opened.read("running.json", opened.folder.read_running)
+    if found is None:
+        return named([f"running.json: {opened.unreadable['running.json']}"])
+    if not isinstance(found, dict):
+        return named(["running.json: no units"])
+    begun = {u.key for u in opened.units if "tasks" in u.entry}
+    wrong = [f"running.json: no unit {name}" for name in sorted(begun - set(found))]
+    known = {u.key for u in opened.units} if not opened.ended else begun
+    wrong += [
+        f"running.json: a unit {str(name)[:80]} that is not there" for name in sorted(set(found) - known)
+    ]
+    for u in opened.units:
+        if u.key in found and u.key in known:
+            tasks = found[u.key]
+            if not isinstance(tasks, dict) or list(tasks) != list(u.world.task_names):
+                wrong.append(f"running.json: {u.key}: other tasks than those of the scenario")
+                continue
+            for j, name in enumerate(u.world.task_names):
+                wrong += [
+                    f"running.json: {u.key}, {name}: {problem}" for problem in _estimates(u, j, tasks[name])
+                ]
+    return named(wrong)
+
+
+def _estimates(u: UnitRows, j: int, told: Any) -> list[str]:
+    if not isinstance(told, dict) or tuple(told) != ESTIMATES:
+        return ["other entries than those of running estimates"]
+    devices = u.world.device_count
+    jobs = told["jobs"]
+    if not isinstance(jobs, list) or len(jobs) != devices or not all(_is_count(one) for one in jobs):
+        return ["jobs are no counts of all devices"]
+    wrong = []
+    bound = told["regularised_gradient_bound"]
+    if (bound is None) != (sum(jobs) == 0) or (bound is not None and not (_is_number(bound) and bound >= 0)):
+        wrong.append("regularised_gradient_bound is none")
+    wrong += _gram(told["gram"], told["dissimilarity"], np.asarray(jobs))
+    if not u.ended:
+        return wrong
+    own = (u.task == j) & (u.periods["outcome"] == "aggregated")
+    counted = np.bincount(u.periods["device"][own], minlength=devices)
+    # A model too far from the one it came from says nothing, and the next ones are not finite then.
+    broken = bool(((u.task == j) & (u.periods["outcome"] == DIVERGED)).any())
+    if (np.asarray(jobs) > counted).any() or (not broken and (np.asarray(jobs) != counted).any()):
+        wrong.append("other jobs than the periods have")
+    return wrong + _last_tests(u, j, told)
+
+
+def _gram(gram: Any, diagonal: Any, jobs: np.ndarray[Any, Any]) -> list[str]:
+    """What is wrong with a Gram matrix of centred gradients: it is symmetric, and its rows add up to 0."""
+    devices = len(jobs)
+    if devices > LARGEST_GRAM:
+        return [] if gram is None and diagonal is None else ["gram of a large fleet"]
+    try:
+        matrix = np.asarray(gram, dtype=np.float64)
+        own = np.asarray(diagonal, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return ["gram is no table of numbers"]
+    if matrix.shape != (devices, devices) or own.shape != (devices,):
+        return ["gram is of other devices"]
+    seen = jobs > 0
+    numbers = matrix[np.ix_(seen, seen)]
+    if not np.isfinite(numbers).all() or np.isfinite(matrix).sum() != numbers.size:
+        return ["gram has numbers of other devices than those that sent models"]
+    if not np.array_equal(np.diag(matrix), own, equal_nan=True) or (own[seen] < 0).any():
+        return ["dissimilarity is not the diagonal of gram"]
+    if numbers.size:
+        size = GRAM_ROUNDING * max(float(np.abs(numbers).max()), np.finfo(float).tiny)
+        if not (
+            np.abs(numbers - numbers.T).max() <= size and np.abs(numbers.sum(axis=0)).max() <= devices * size
+        ):
+            return ["gram is not that of centred gradients"]
+    return []
+
+
+def _last_tests(u: UnitRows, j: int, told: dict[str, Any]) -> list[str]:
+    rows = np.flatnonzero(u.metrics_task == j)[-TESTS:]
+    if not len(rows):
+        return [] if told["loss"] is None else ["a loss, but no test"]
+    m, last = u.metrics, rows[-1]
+    wrong = [
+        f"{name} is not that of the last test"
+        for name in ("aggregation", "time_s", "loss")
+        if told[name] != m[name][last]
+    ]
+    slots, losses = m["aggregation"][rows], m["loss"][rows]
+    trend, again = told["loss_per_aggregation"], None
+    if len(rows) > 1 and slots[0] != slots[-1]:
+        away = slots - slots.mean()
+        again = float(away @ losses / (away @ away))
+    if (trend is None) != (again is None):
+        wrong.append("loss_per_aggregation where there is none, or none where there is one")
+    elif again is not None:
+        scale = float(np.abs(losses).max())
+        if not (_is_number(trend) and abs(trend - again) <= REPLAY_TOLERANCE * max(scale, abs(again))):
+            wrong.append("loss_per_aggregation is not that of the last tests")
+    return wrong
+
+
+def measured(opened: Opened) -> Found:
+    """Measured constants are those that the run was begun with, can be read, and are for its scenario."""
+    found = opened.measured
+    wrong = [f"{name}: {why}" for name, why in opened.unreadable.items() if name.startswith("measured/")]
+    for seed, one in found.items():
+        world = opened.worlds[seed]
+        try:
+            for task in world.task_names:
+                TaskTheory.of(one, world, task)
+        except BadInput as error:
+            wrong.append(f"measured/s{seed}.json: {error.problems[0]}")
+    return named(wrong)
+
+
+def plans(opened: Opened) -> Found:
+    """Every plan can be read, records what follows from it, and is for this run."""
+    found = opened.plans
+    wrong = [f"{name}: {why}" for name, why in opened.unreadable.items() if name.startswith("plans/")]
+    wrong += [
+        f"plans/{name}.json: missing"
+        for name in opened.plan_names
+        if name not in found and f"plans/{name}.json" not in opened.unreadable
+    ]
+    for name, file in found.items():
+        run = RunName(name, opened.manifest["seeds"][0]) if name in PLANNED else RunName.parse(name)
+        wrong += [f"plans/{name}.json: {problem}" for problem in _plan(opened, file, run.scheme, run.seed)]
+    return named(wrong)
+
+
+def _plan(opened: Opened, file: PlanFile, scheme: str, seed: int) -> list[str]:
+    plan, world = file.plan, opened.worlds[seed]
+    wrong = [str(check) for check in check_file(file) if not check.ok]
+    same = plan.world.scenario == world.scenario and (
+        bool(opened.manifest["own"]["world"]) or plan.world.sha256 == world.sha256
+    )
+    if not same:
+        wrong.append(f"not for the world of seed {seed}")
+    if scheme in PLANNED:
+        if not opened.manifest["own"]["world"] and jobs_checksum(plan) != opened.manifest["plan_sha256"]:
+            wrong.append("not the plan that the manifest has the checksum of")
+        return wrong
+    if plan.solver != SOLVER_OF[scheme]:
+        wrong.append(f"made by {plan.solver!r}")
+    if plan.solver == "auto":
+        wrong += [str(check) for check in plan.checks if not check.ok]
+    if not wrong and seed in opened.measured and plan.quality != "none":
+        wrong += _worth(opened, file, seed)
+    return wrong
+
+
+def _worth(opened: Opened, file: PlanFile, seed: int) -> list[str]:
+    """Terms and objective that do not follow from the measured constants of the run."""
+    plan = file.plan
+    quality, _, dissimilarity = plan.quality.partition("+")
+    estimates = estimates_from(plan.world.scenario, opened.measured[seed])
+    problem = make_problem(plan.world, estimates, quality=quality, dissimilarity=dissimilarity)
+    again = evaluate(problem, plan.schedule)
+    told = {(task, term): value for task, terms in plan.terms.items() for term, value in terms.items()}
+    found = {(task, term): value for task, terms in again.terms.items() for term, value in terms.items()}
+    if told.keys() != found.keys():
+        return ["other terms than those of its quality"]
+    told["", "objective"], found["", "objective"] = plan.objective or 0.0, again.objective
+    return [
+        f"{'.'.join(key).strip('.')} is {told[key]:.12g}, {found[key]:.12g} by the measured constants"
+        for key in told
+        if not abs(told[key] - found[key]) <= REPLAY_TOLERANCE * max(abs(told[key]), abs(found[key]))
+    ]
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))

@@ -1,0 +1,154 @@
+"""Rules of what must be there: slots and rounds, tests that are due, devices that were lost."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Array, Found, named
+from dmafl.experiments.run.verification.made import Made, made_s, round_size
+from dmafl.experiments.run.verification.opened import UnitRows
+from dmafl.simulation.records import DIVERGED
+
+REASONS = ("battery", "window", "left")
+
+
+def complete(u: UnitRows) -> Found:
+    """As many slots and models left out as the manifest says; a finished unit has all slots, or a reason."""
+    if not u.ended:
+        return Found()
+    wrong = []
+    for j, name in enumerate(u.world.task_names):
+        told, own = u.entry["tasks"][name], (u.task == j) & u.taken
+        count, place = int(told["aggregations"]), f"{u.name}, task {name}"
+        slots = len(np.unique(u.periods["slot"][own & (u.periods["slot"] < count)]))
+        diverged = int((u.periods["outcome"][own] == DIVERGED).sum())
+        if slots != count or diverged != told["diverged"]:
+            wrong.append(
+                f"{place}: {slots} slots and {diverged} models left out, "
+                f"promised {count} and {told['diverged']}"
+            )
+        if told["of"] != u.world.slots[j] or count > told["of"]:
+            wrong.append(f"{place}: {count} of {told['of']} slots, the scenario has {u.world.slots[j]}")
+        if u.finished and count < told["of"] and not any(one["task"] == name for one in u.losses):
+            wrong.append(f"{place}: {count} of {told['of']} slots, and no device was lost")
+        wrong += _rounds(u, j, count)
+    if u.ours and u.entry["rounds"] is not u.rounds:
+        wrong.append(f"{u.name}: rounds is {u.entry['rounds']} in the manifest")
+    return named(wrong)
+
+
+def _rounds(u: UnitRows, j: int, count: int) -> list[str]:
+    """Rounds of schemes of ours that are not of as many local models as they must be."""
+    size, name = round_size(u), u.world.task_names[j]
+    if size is None:
+        return []
+    own = (u.task == j) & u.taken & (u.periods["slot"] < count)
+    arrivals = np.bincount(u.periods["slot"][own], minlength=count)
+    fewer = u.scheme != "fedbuff" and any(one["task"] == name for one in u.losses)
+    broken = np.flatnonzero((arrivals > size) | (arrivals < (1 if fewer else size)))
+    return [f"{u.name}, task {name}: {arrivals[k]} local models in round {k}, not {size}" for k in broken]
+
+
+def tests(u: UnitRows) -> Found:
+    """Every test that is due is there once, in order, on as many samples as the scenario says."""
+    wrong: list[str] = []
+    for j, name in enumerate(u.world.task_names):
+        rows = np.flatnonzero(u.metrics_task == j)
+        found = [u.metrics[column][rows] for column in ("aggregation", "time_s")]
+        version, time_s, everything, required = _due(u, j, made_s(u, j))
+        place = f"{u.name}, task {name}"
+        if not required <= len(rows) <= len(version):
+            wrong.append(f"{place}: {len(rows)} tests where {required} are due")
+        both = min(len(rows), len(version))
+        same = (found[0][:both] == version[:both]) & (found[1][:both] == time_s[:both])
+        for k in np.flatnonzero(~same)[:1]:
+            wrong.append(
+                f"{u.test(rows[k])}: aggregation {found[0][k]} at {found[1][k]:.12g} s, "
+                f"due is {version[k]} at {time_s[k]:.12g} s"
+            )
+        if name not in u.own["streams"]:  # which may show fewer of the test data
+            wrong += _samples(u, rows[:both], everything[:both], place)
+    first = u.metrics_task[: u.world.task_count]
+    if not np.array_equal(first, np.arange(len(first))):
+        wrong.append(f"{u.name}: the tests of the first models are not in the order of the tasks")
+    order = np.diff(u.metrics["time_s"])
+    wrong += [f"{u.test(k + 1)}: before the test above it" for k in np.flatnonzero(~(order >= 0))]
+    return named(wrong)
+
+
+def _due(u: UnitRows, j: int, made: Made) -> tuple[Array, Array, Array, int]:
+    """Version, time and whether all samples count, of the tests of a task; and how many there must be by now."""
+    slots, evaluation = int(u.world.slots[j]), u.world.scenario.evaluation
+    rows = u.metrics_task == j
+    versions = np.arange(made.count + 1)
+    by_count = versions[(versions % evaluation.every == 0) | (versions == slots)]
+    at_s = np.asarray(sorted(evaluation.at_s), dtype=np.float64)
+    times_s = made.times_s
+    if not made.exact:
+        times_s = _as_tested(times_s, u.metrics["aggregation"][rows], u.metrics["time_s"][rows], at_s)
+    by_time = np.searchsorted(times_s, at_s, side="right") - 1
+    at_s, by_time = at_s[by_time < slots], by_time[by_time < slots]
+    version = np.concatenate([by_count, by_time])
+    time_s = np.concatenate([times_s[by_count], at_s])
+    later = np.repeat([0, 1], [len(by_count), len(by_time)])  # at one time a test by time comes last
+    order = np.lexsort((later, version, time_s))
+    version, time_s = version[order], time_s[order]
+    everything = (version == slots) & (later[order] == 0)
+    if u.finished and made.count not in version:
+        end_s = max(float(u.periods["end_s"].max(initial=0.0)), float(max(evaluation.at_s, default=0.0)))
+        version, time_s = np.append(version, made.count), np.append(time_s, end_s)
+        everything = np.append(everything, True)
+    if u.finished:
+        required = len(version)
+    elif u.ended or not len(u.metrics_task) + len(u.task):  # or it has not begun
+        required = 0  # the test of a model that diverged is left out, and all after it
+    else:  # a time of the scenario may have come after the last period
+        last_s = float(u.periods["end_s"].max(initial=0.0))
+        required = int((~((later[order] == 1) & (time_s >= last_s))).sum())
+    return version, time_s, everything, required
+
+
+def _as_tested(times_s: Array, aggregation: Array, time_s: Array, at_s: Array) -> Array:
+    """Times at which versions were made at the earliest, or when they were tested, if that is later."""
+    out = times_s.copy()
+    for version, tested_s in zip(aggregation.tolist(), time_s.tolist(), strict=True):
+        if 0 <= version < len(out) and tested_s >= times_s[version] and tested_s not in at_s:
+            out[version] = tested_s
+    return np.maximum.accumulate(out)
+
+
+def _samples(u: UnitRows, rows: Array, everything: Array, place: str) -> list[str]:
+    whole = u.test_samples[u.metrics_task[rows[0]]] if len(rows) else 0
+    expected = np.where(everything, whole, min(u.world.scenario.evaluation.samples, whole))
+    broken = np.flatnonzero(u.metrics["test_samples"][rows] != expected)
+    return [
+        f"{u.test(rows[k])}: tested on {u.metrics['test_samples'][rows[k]]} samples, not {expected[k]}"
+        for k in broken
+    ]
+
+
+def losses(u: UnitRows) -> Found:
+    """Devices that were lost are told once, for each period that failed, and get no more orders of the task."""
+    if not u.ended:
+        return Found()
+    p, wrong = u.periods, []
+    told: dict[tuple[str, int], tuple[str, float]] = {}
+    for one in u.losses:
+        key = (one["task"], one["device"])
+        place = f"{u.name}, device {one['device']}, task {one['task']}"
+        if key in told:
+            wrong.append(f"{place}: lost twice")
+        if one["device"] >= u.world.device_count or one["reason"] not in REASONS:
+            wrong.append(f"{place}: lost to {one['reason']!r}")
+        told[key] = one["reason"], float(one["time_s"])
+    failed = np.flatnonzero(np.char.startswith(p["outcome"].astype(str), "failed: "))
+    for k in failed:
+        key, reason = (str(p["task"][k]), int(p["device"][k])), str(p["outcome"][k])[len("failed: ") :]
+        if told.get(key) != (reason, float(p["end_s"][k])):
+            wrong.append(f"{u.period(k)}: failed, but the manifest does not tell of it")
+    if told:
+        for (task, device), (_, lost_s) in told.items():
+            own = np.flatnonzero((p["device"] == device) & (p["task"] == task))
+            late = own[~(p["start_s"][own] <= lost_s * (1 + REPLAY_TOLERANCE))]
+            wrong += [f"{u.period(k)}: begins after its device was lost" for k in late]
+    return named(wrong)

@@ -1,0 +1,74 @@
+"""When each version of a task was made, as far as the periods tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dmafl.experiments.run.verification.findings import Array
+from dmafl.experiments.run.verification.opened import UnitRows
+
+
+@dataclass(frozen=True)
+class Made:
+    """Times at which versions 0, 1, 2, ... of a task were made [s]."""
+
+    times_s: Array
+    exact: bool
+    """False where a round may have been completed by a loss that is not known: then they are the earliest times."""
+
+    @property
+    def count(self) -> int:
+        """Aggregations."""
+        return len(self.times_s) - 1
+
+
+def made_s(u: UnitRows, j: int) -> Made:
+    """Of task number `j`; version 0 is there from the start."""
+    own = (u.task == j) & u.taken
+    slot, end_s = u.periods["slot"][own], u.periods["end_s"][own]
+    if not u.rounds:
+        return Made(np.concatenate([[0.0], end_s]), exact=True)
+    count = int(slot.max(initial=-1)) + 1
+    last_s = np.zeros(count)
+    np.maximum.at(last_s, slot[slot >= 0], end_s[slot >= 0])
+    last_s = np.maximum.accumulate(last_s) if count else last_s
+    arrivals = np.bincount(slot[slot >= 0], minlength=count)
+    complete = count
+    if u.ended:
+        complete = min(count, int(u.entry["tasks"][u.world.task_names[j]]["aggregations"]))
+    elif count and arrivals[-1] < (round_size(u) or len(u.taken) + 1):
+        complete = count - 1  # the last round is still open, or may be
+    lost_s = sorted(one["time_s"] for one in u.losses if one["task"] == u.world.task_names[j])
+    size = round_size(u)
+    exact = u.ended and (not lost_s or (u.ours and size is not None))
+    if lost_s and exact and u.scheme != "fedbuff":
+        last_s = _with_losses(last_s, arrivals, np.asarray(lost_s), size or 1, u.world.device_count)
+    return Made(np.concatenate([[0.0], last_s[:complete]]), exact)
+
+
+def round_size(u: UnitRows) -> int | None:
+    """Arrivals that make an aggregation of a scheme of ours, while no device is lost."""
+    settings, devices = u.world.scenario.schemes, u.world.device_count
+    if not u.ours or not u.rounds:
+        return None
+    if u.scheme == "fedbuff":
+        return settings.buffer_size
+    if u.scheme == "fedavg-full":
+        return devices
+    given = settings.partial_arrivals
+    return min(given, devices) if given is not None else max(1, devices // 2)
+
+
+def _with_losses(last_s: Array, arrivals: Array, lost_s: Array, size: int, devices: int) -> Array:
+    """A round that waited for lost devices only was complete when the last of them was lost."""
+    # Arrivals wanted after 0, 1, 2, ... losses.
+    wanted = np.maximum(1, np.minimum(size, devices - np.arange(len(lost_s) + 1)))
+    out = last_s.copy()
+    for k in range(len(out)):
+        lost = int(np.searchsorted(lost_s, out[k], side="right"))
+        enough = np.flatnonzero(wanted[lost:] <= arrivals[k])
+        if len(enough) and enough[0] > 0:
+            out[k] = max(out[k], lost_s[lost + enough[0] - 1])
+    return out

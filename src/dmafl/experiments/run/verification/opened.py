@@ -1,0 +1,275 @@
+"""A run as `verify` looks at it: the manifest, the tables cut into units, and what could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dmafl.base.errors import BadInput
+from dmafl.calibration.measured import Measured
+from dmafl.experiments.run.expected_loss import one_by_one, quality
+from dmafl.experiments.run.folder import TABLES, RunFolder
+from dmafl.experiments.run.verification.findings import Found, largest, together
+from dmafl.experiments.run.verification.rows import Cells, cells_of
+from dmafl.scenario.model import Scenario
+from dmafl.scenario.toml import from_plain
+from dmafl.schedule.plan_files import PlanFile
+from dmafl.schemes.registry import BASELINES, PLANNED, PLANNING
+from dmafl.simulation.records import TAKEN
+from dmafl.simulation.run_name import RunName
+from dmafl.world.world import World
+
+Array = np.ndarray[Any, Any]
+Columns = dict[str, Array]
+AT_ONCE = ("fedasync", *PLANNED, *PLANNING)
+"""Schemes of ours in which every arrival makes an aggregation."""
+
+
+@dataclass(frozen=True, eq=False)
+class UnitRows:
+    """The rows of one scheme and seed that can be looked at, its world, and what the manifest says of it."""
+
+    scheme: str
+    seed: int
+    world: World
+    entry: dict[str, Any]
+    own: dict[str, list[str]]
+    metrics: Columns
+    periods: Columns
+    rows: dict[str, Array]
+    """Table -> the rows of the file that the columns are of."""
+    theory: Columns
+    """Prediction and bounds computed again, a row a row of metrics; empty while the run goes on."""
+    plan: PlanFile | None
+    test_samples: tuple[int, ...]
+    """Test samples that there are of each task."""
+
+    @property
+    def run_name(self) -> RunName:
+        """Its scheme and seed."""
+        return RunName(self.scheme, self.seed)
+
+    @property
+    def key(self) -> str:
+        """Name of the unit in the manifest."""
+        return str(self.run_name)
+
+    @property
+    def name(self) -> str:
+        """Name of the unit in messages."""
+        return f"{self.scheme}, seed {self.seed}"
+
+    @property
+    def ours(self) -> bool:
+        """Whether the scheme is one of ours, whose orders and weights are known."""
+        known = self.scheme in BASELINES or self.scheme in PLANNED or self.scheme in PLANNING
+        return known and self.scheme not in self.own["schemes"]
+
+    @property
+    def planned(self) -> bool:
+        """Whether it carries out a plan."""
+        return self.ours and self.scheme not in BASELINES
+
+    @property
+    def ended(self) -> bool:
+        """Whether the manifest says how it ended."""
+        return self.entry["status"] != "waiting" and "tasks" in self.entry
+
+    @property
+    def finished(self) -> bool:
+        """Whether it came to its end."""
+        return bool(self.entry["status"] == "finished")
+
+    @property
+    def rounds(self) -> bool:
+        """Whether several local models may make one aggregation; not known before a scheme of a user's own ends."""
+        return self.scheme not in AT_ONCE if self.ours else bool(self.entry.get("rounds", True))
+
+    @property
+    def losses(self) -> list[dict[str, Any]]:
+        """Devices that got no more orders of a task; known once the unit has ended."""
+        found: list[dict[str, Any]] = self.entry.get("lost", [])
+        return found
+
+    @cached_property
+    def task(self) -> Array:
+        """Number of each period's task."""
+        return _numbers(self.periods["task"], self.world.task_names)
+
+    @cached_property
+    def metrics_task(self) -> Array:
+        """Number of each test's task."""
+        return _numbers(self.metrics["task"], self.world.task_names)
+
+    @cached_property
+    def taken(self) -> Array:
+        """Whether the server took the upload, also one that was not finite and changed nothing."""
+        return np.isin(self.periods["outcome"].astype(str), TAKEN)
+
+    def period(self, k: int | np.integer[Any]) -> str:
+        """The k-th period in words."""
+        return f"{self.name}, periods.parquet row {self.rows['periods'][k]}"
+
+    def test(self, k: int | np.integer[Any]) -> str:
+        """The k-th test in words."""
+        return f"{self.name}, metrics.parquet row {self.rows['metrics'][k]}"
+
+    def worst(self, excess: Array, tolerance: Array | float = 0.0) -> Found:
+        """Of numbers of all periods that must be at most `tolerance`."""
+        return largest(excess, self.period, tolerance)
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A run, with everything that its files hold."""
+
+    folder: RunFolder
+    manifest: dict[str, Any]
+    scenario: Scenario
+    worlds: dict[int, World]
+    tables: dict[str, pa.Table]
+    """Those that could be read; empty ones in place of the others."""
+    unreadable: dict[str, str] = field(default_factory=dict)
+    """Name of an output -> why it could not be read."""
+
+    @classmethod
+    def of(cls, path: Path) -> Opened:
+        """Read the run in `path`; only a manifest that cannot be read is refused."""
+        folder = RunFolder(path)
+        manifest = folder.read_manifest()
+        source = str(folder.manifest_path)
+        scenario = from_plain(manifest["scenario"], source=source)
+        worlds = {
+            seed: World.from_plain(manifest["worlds"][str(seed)], source=source) for seed in manifest["seeds"]
+        }
+        opened = cls(folder, manifest, scenario, worlds, {})
+        parts = folder.parts()  # once: a run that goes on writes more of them between two tables
+        for name, schema in TABLES.items():
+            found = opened.read(f"{name}.parquet", partial(folder.read_table, name, parts))
+            opened.tables[name] = schema.empty_table() if found is None else found
+        return opened
+
+    def read(self, name: str, reader: Callable[[], Any]) -> Any:
+        """What `reader` gives, or None and a note why not."""
+        try:
+            return reader()
+        except BadInput as error:
+            problem = error.problems[0]
+            self.unreadable[name] = f"{problem.rule}; got {problem.value}"
+        except OSError as error:
+            self.unreadable[name] = error.strerror or str(error)
+        return None
+
+    @property
+    def ended(self) -> bool:
+        """Whether all units have ended, well or not."""
+        return bool(self.manifest["status"] != "running")
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self.folder.path
+
+    @cached_property
+    def cells(self) -> dict[str, Cells]:
+        """Of each table: its columns, which rows can be looked at, and what is wrong with the others."""
+        return {
+            name: cells_of(name, table, self.manifest, self.worlds) for name, table in self.tables.items()
+        }
+
+    @cached_property
+    def measured(self) -> dict[int, Measured]:
+        """Seed -> measured constants, of those that could be read."""
+        found: dict[int, Measured] = {}
+        for seed, checksum in self.manifest["measured"].items():
+            only = {"measured": {seed: checksum}}
+            one = self.read(f"measured/s{seed}.json", partial(self.folder.read_measured, only))
+            if one is not None:
+                found |= one
+        return found
+
+    @cached_property
+    def plans(self) -> dict[str, PlanFile]:
+        """Name -> plan, of those that there must be and that could be read."""
+        found = {}
+        for name in self.plan_names:
+            file = self.read(f"plans/{name}.json", partial(self.folder.read_plan, name))
+            if file is not None:
+                found[name] = file
+        return found
+
+    @property
+    def plan_names(self) -> list[str]:
+        """Plans that there must be by now."""
+        names = ["scheduled"] if self.manifest["plan_sha256"] is not None else []
+        for scheme in self.manifest["schemes"]:
+            if scheme in PLANNING and scheme not in self.manifest["own"]["schemes"]:
+                names += [
+                    str(name)
+                    for name in RunName.of_all([scheme], self.manifest["seeds"])
+                    if "tasks" in self.manifest["units"][str(name)]
+                ]
+        return names
+
+    @cached_property
+    def units(self) -> tuple[UnitRows, ...]:
+        """All units with their rows."""
+        return tuple(self._units())
+
+    def each(self, find: Callable[[UnitRows], Found]) -> Found:
+        """What a rule finds in all units together."""
+        return together(find(unit) for unit in self.units)
+
+    def _units(self) -> Iterator[UnitRows]:
+        theory = self._theory()
+        for scheme in self.manifest["schemes"]:
+            for seed in self.manifest["seeds"]:
+                columns: dict[str, Columns] = {}
+                rows: dict[str, Array] = {}
+                for name, cells in self.cells.items():
+                    rows[name] = cells.of(scheme, seed)
+                    columns[name] = {column: values[rows[name]] for column, values in cells.columns.items()}
+                yield UnitRows(
+                    scheme,
+                    seed,
+                    self.worlds[seed],
+                    self.manifest["units"][str(RunName(scheme, seed))],
+                    self.manifest["own"],
+                    columns["metrics"],
+                    columns["periods"],
+                    rows,
+                    {name: values[rows["metrics"]] for name, values in theory.items()},
+                    self.plans.get("scheduled" if scheme in PLANNED else str(RunName(scheme, seed))),
+                    tuple(self.manifest["data"][task]["test_samples"] for task in self.scenario.tasks),
+                )
+
+    def _theory(self) -> Columns:
+        """Prediction and bounds of all rows of metrics, computed again from rows that can be looked at."""
+        if not self.ended:
+            return {}
+        usable = {
+            name: self.tables[name].filter(pa.array(cells.usable)) for name, cells in self.cells.items()
+        }
+        again = quality(
+            usable["metrics"],
+            usable["periods"],
+            one_by_one(self.manifest),
+            lambda seed: self.worlds[seed],
+            self.measured,
+        )
+        out = {}
+        for name, values in again.items():
+            out[name] = np.full(self.tables["metrics"].num_rows, np.nan)
+            out[name][self.cells["metrics"].usable] = values
+        return out
+
+
+def _numbers(names: Array, known: tuple[str, ...]) -> Array:
+    order = {name: j for j, name in enumerate(known)}
+    return np.asarray([order[name] for name in names], dtype=np.int64)

@@ -1,0 +1,150 @@
+"""Rules of the files themselves: the manifest, checksums, tables that can be read, cells that can be."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+from dmafl.base.errors import BadInput
+from dmafl.base.files import read_bytes
+from dmafl.experiments.run.folder import RUNNING, TABLES, measured_name
+from dmafl.experiments.run.manifest import manifest_checksum
+from dmafl.experiments.run.verification.findings import Found, named
+from dmafl.experiments.run.verification.opened import Opened
+from dmafl.simulation.run_name import RunName
+
+FOLDERS = ("models", "plans", "measured")
+"""Folders that hold outputs and nothing else."""
+OTHERS = ("manifest.json", "accuracy.png", "quality.png", "report.html", "parts", "checkpoint", "tensorboard")
+"""What else may lie beside the outputs; whatever is not among these is the user's own, and only mentioned."""
+
+
+def manifest(opened: Opened) -> Found:
+    """The manifest has the checksum of its own content, and what it says fits together."""
+    told, wrong = opened.manifest, []
+    if told["sha256"] != manifest_checksum(told):
+        wrong.append("manifest.json: its sha256 is that of another content")
+    for seed, world in opened.worlds.items():
+        if world.scenario != opened.scenario.model_copy(update={"seed": seed}):
+            wrong.append(f"manifest.json: the world of seed {seed} is one of another scenario")
+    states = {name: str(unit["status"]) for name, unit in told["units"].items()}
+    failed = [name for name, status in states.items() if status.startswith("failed")]
+    if told["status"] == "finished" and set(states.values()) != {"finished"}:
+        wrong.append("manifest.json: finished, but not all of its units are")
+    if told["status"] == "failed" and not failed:
+        wrong.append("manifest.json: failed, but none of its units has")
+    if told["status"] == "failed" and "waiting" in states.values():
+        wrong.append("manifest.json: ended, but units wait")
+    return named(wrong)
+
+
+def expected(opened: Opened) -> set[str]:
+    """Names of the outputs that there must be by now."""
+    told = opened.manifest
+    names = {measured_name(seed) for seed in told["measured"]}
+    names |= {f"plans/{name}.json" for name in opened.plan_names}
+    names |= models(opened)
+    if opened.ended:
+        names |= {f"{name}.parquet" for name in TABLES} | {RUNNING}
+    return names
+
+
+def models(opened: Opened, finished: bool = True) -> set[str]:
+    """Names of the models of units that have finished, or of all units."""
+    units = opened.manifest["units"]
+    return {
+        RunName.parse(name).model_file(task)
+        for name, unit in units.items()
+        if unit["status"] == "finished" or not finished
+        for task in opened.scenario.tasks
+    }
+
+
+def files(opened: Opened) -> Found:
+    """Every output is there with the checksum of the manifest, and no other lies among them."""
+    told: dict[str, str] = opened.manifest["files"]
+    must = expected(opened)
+    wrong = [f"{name}: no checksum in the manifest" for name in sorted(must - set(told))]
+    wrong += [f"{name}: no output of this run" for name in sorted(set(told) - _possible(opened))]
+    for name, checksum in told.items():
+        found = _checksum(opened.path / name)
+        if found != checksum:
+            wrong.append(f"{name}: {'missing' if found is None else 'another checksum than in the manifest'}")
+    there = _outputs(opened.path)
+    for name in sorted(there - set(told)):
+        if opened.ended or name not in _possible(opened):
+            wrong.append(f"{name}: not in the manifest")
+    top = {path.name for path in opened.path.iterdir() if not path.name.startswith(".")}
+    known = {*OTHERS, *FOLDERS, *(f"{name}.parquet" for name in TABLES), RUNNING}
+    odd = sorted(top - known)
+    note = (
+        f"Not ours, and not looked at: {', '.join(odd[:5])}{' ...' if len(odd) > 5 else ''}." if odd else ""
+    )
+    return named(wrong, note)
+
+
+def _possible(opened: Opened) -> set[str]:
+    """Outputs that a run like this one may have; while it goes, some may lie there that the manifest has not yet."""
+    told = opened.manifest
+    names = (
+        {RunName.parse(name).plan_file for name in told["units"]}
+        if opened.plan_names or not opened.ended
+        else set()
+    )
+    names |= {"plans/scheduled.json"} if told["plan_sha256"] is not None else set()
+    tables = {f"{name}.parquet" for name in TABLES} | {RUNNING}
+    return expected(opened) | names | models(opened, finished=opened.ended) | tables
+
+
+def _outputs(folder: Path) -> set[str]:
+    """Names of all files where outputs belong."""
+    found = {
+        name for name in (*(f"{table}.parquet" for table in TABLES), RUNNING) if (folder / name).exists()
+    }
+    for inside in FOLDERS:
+        if (folder / inside).is_dir():
+            found |= {
+                f"{inside}/{path.relative_to(folder / inside).as_posix()}"
+                for path in (folder / inside).rglob("*")
+                if not path.is_dir() and not (path.name.startswith(".") and path.name.endswith(".part"))
+            }
+    return found
+
+
+def _checksum(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(read_bytes(path, "output")).hexdigest()
+    except (BadInput, OSError):
+        return None
+
+
+def tables(opened: Opened) -> Found:
+    """Both tables can be read, with the columns of the format, and their units are in the order of the manifest."""
+    wrong = [f"{name}: {why}" for name, why in opened.unreadable.items() if name.endswith(".parquet")]
+    if opened.ended:
+        order = {
+            (scheme, seed): number
+            for number, (scheme, seed) in enumerate(
+                (scheme, seed) for scheme in opened.manifest["schemes"] for seed in opened.manifest["seeds"]
+            )
+        }
+        for name, cells in opened.cells.items():
+            keys = zip(cells.columns["scheme"].tolist(), cells.columns["seed"].tolist(), strict=True)
+            numbers = np.asarray([order.get(key, -1) for key in keys], dtype=np.int64)
+            numbers = numbers[numbers >= 0]
+            if (np.diff(numbers) < 0).any():
+                wrong.append(f"{name}.parquet: rows of different units in disorder")
+    return named(wrong)
+
+
+def values(opened: Opened) -> Found:
+    """Every cell has a name of this run, a finite number, or a count that can be."""
+    wrong = []
+    for name, cells in opened.cells.items():
+        for told, broken in cells.wrong:
+            rows = np.flatnonzero(broken)
+            more = f" and {len(rows) - 1:,} more" if len(rows) > 1 else ""
+            wrong.append(f"{name}.parquet row {rows[0]}{more}: {told}")
+    return named(wrong)

@@ -1,0 +1,103 @@
+"""`dmafl.sweep`: a scenario with settings varied, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dmafl.base.errors import BadInput, Problem, ShownAsIs, bad_input
+from dmafl.base.files import locked
+from dmafl.base.watching import Silent, Watcher
+from dmafl.calibration.measure import measure
+from dmafl.calibration.measured import Measured
+from dmafl.data import find
+from dmafl.experiments.campaign.campaign import carry_out, missing
+from dmafl.experiments.sweep.piece import SweepPiece
+from dmafl.experiments.sweep.point import Point, PointWork, grid
+from dmafl.experiments.sweep.sweep_folder import Sweep, write_sweep
+from dmafl.planning.effort import EFFORT
+from dmafl.planning.plan import probes_for
+from dmafl.scenario.model import Scenario
+from dmafl.schemes.registry import PLANNED, PLANNING, check_name
+
+
+def sweep(
+    scenario: Scenario,
+    values: Mapping[str, Sequence[Any]],
+    *,
+    scheme: str = "dma-fl",
+    seeds: Sequence[int] | None = None,
+    plan_only: bool = False,
+    output: str | Path = "sweep",
+    workers: int = 1,
+    measured: Measured | None = None,
+    effort: float = EFFORT,
+    quality: str = "calibrated",
+    dissimilarity: str = "gram",
+    data_dir: str | Path | None = None,
+    watcher: Watcher | None = None,
+) -> Sweep:
+    """Run `scheme`, or only plan it, for every combination of `values` (dotted key -> values) and every seed.
+
+    Points are kept in the folder `output` under the content they follow from: the same call goes on where it was
+    stopped, and one with more values or seeds does what is new. Points that cannot be done, e.g. because there is no
+    plan within a window, are noted; the others go on. `measured` is used at all points that plan; without it every
+    combination is measured (`dmafl.measure`).
+    """
+    work = PointWork(scheme, plan_only, effort, quality, dissimilarity)
+    _check(work)
+    folder, where = Path(output), Path(data_dir) if data_dir is not None else None
+    watcher = watcher if watcher is not None else Silent()
+    with locked(folder):
+        if (folder / "manifest.json").exists():
+            raise bad_input(
+                str(folder), "must be a folder for a sweep", ShownAsIs("a run"), "Name another one."
+            )
+        combinations = grid(scenario, values)
+        checksums = _checksums([varied for _, varied in combinations], where)
+        pieces: list[SweepPiece] = []
+        for settings, varied in combinations:
+            constants = None
+            if work.plans:
+                constants = measured or _measured(varied, work, workers, where, watcher)
+            for seed in dict.fromkeys(seeds or (scenario.seed,)):
+                point = Point(settings, varied, seed)
+                key = point.key(work, checksums, None if constants is None else constants.key)
+                pieces.append(SweepPiece(point, work, folder / "points" / key, constants, where))
+        without = missing(pieces)
+        there = len({piece.key for piece in pieces}) - len(without)
+        problems = carry_out("points", without, workers, watcher, there=there)
+        write_sweep(folder, scenario, values, work, pieces, problems)
+    if problems and all(piece.key in problems for piece in pieces):
+        rule = "must leave at least one point that can be done"
+        raise BadInput(Problem("--set", rule, "none", next(iter(problems.values()))))
+    return Sweep(folder)
+
+
+def _check(work: PointWork) -> None:
+    check_name(work.scheme)
+    if work.scheme in PLANNED:
+        raise bad_input("scheme", "must not need a plan made before", work.scheme, "Use dma-fl.")
+    if work.plan_only and not work.plans:
+        raise bad_input(
+            "scheme",
+            "must be one that plans for plans alone: " + ", ".join(PLANNING),
+            work.scheme,
+            "Leave --plan-only out.",
+        )
+
+
+def _checksums(scenarios: Sequence[Scenario], data_dir: Path | None) -> dict[str, str]:
+    """Checksums of all data sets, by name."""
+    names = {task.dataset for scenario in scenarios for task in scenario.tasks.values()}
+    return {name: find(name, data_dir).sha256 for name in sorted(names)}
+
+
+def _measured(
+    scenario: Scenario, work: PointWork, workers: int, data_dir: Path | None, watcher: Watcher
+) -> Measured:
+    """What plans of a combination are made with: what is kept of it, or measured now."""
+    probes = probes_for(work.quality)
+    with watcher.part("measuring") as part:
+        return measure(scenario, probes=probes, workers=workers, data_dir=data_dir, watcher=part)

@@ -1,0 +1,1 @@
+"""What is installed on this machine, and under which licences."""

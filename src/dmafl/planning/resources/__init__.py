@@ -1,0 +1,1 @@
+"""The best steps, batches, frequencies and times of a fixed schedule."""

@@ -1,0 +1,1 @@
+"""The paper's algorithm: successive convex approximation on relaxed schedules."""

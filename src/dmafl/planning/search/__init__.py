@@ -1,0 +1,1 @@
+"""The solver `auto`: starts, descent, local search, rounding and repair; and exhaustive search."""

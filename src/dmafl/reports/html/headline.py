@@ -1,0 +1,131 @@
+"""The first thing a reader sees: who wins each task by how much, and what energy that takes."""
+
+from __future__ import annotations
+
+from dmafl.base.statistics import Interval
+from dmafl.reports.html.comparisons import Comparisons, Pair
+from dmafl.reports.html.html import Cell, Html, element, folded, menu, table, together
+from dmafl.reports.html.run_set import RunSet
+
+COLUMNS = (
+    "task",
+    "scheme",
+    "against",
+    "points more",
+    "low",
+    "high",
+    "accuracy both reach",
+    "times less energy",
+    "low",
+    "high",
+    "seeds in common",
+)
+
+
+def headline(gathered: RunSet, found: Comparisons, first: int) -> Html:
+    """A card a task with the winner and what `first` saves; below, every scheme against every other."""
+    cards = [
+        _card(gathered, found, task, first) for task in range(len(gathered.tasks)) if found.ranking(task)
+    ]
+    if not cards:
+        return element("p", "No model has been tested yet.", class_="note")
+    options = [(str(scheme), name) for scheme, name in enumerate(gathered.schemes)]
+    return together(
+        element("div", cards, class_="cards"),
+        element("div", menu("against", "Compare all others with", options, str(first)), class_="controls"),
+        element("div", id="against-tables", class_="cards", aria_live="polite"),
+        element("p", _method(gathered), class_="small"),
+        folded(
+            "Table: every scheme against every other",
+            table(
+                "Accuracy in points, energy in times, with 95% intervals",
+                COLUMNS,
+                [_row(gathered, pair) for pair in found.pairs],
+            ),
+        ),
+    )
+
+
+def _card(gathered: RunSet, found: Comparisons, task: int, first: int) -> Html:
+    ranking = found.ranking(task)
+    best = ranking[0]
+    second = found.pair(task, best, ranking[1]) if len(ranking) > 1 else None
+    return element(
+        "article",
+        element("h3", gathered.tasks[task]),
+        _line(f"{100 * found.final[best, task].mean:.1f}%", gathered.schemes[best], best),
+        element("p", _lead(gathered, second)) if second is not None else None,
+        _saving(gathered, found, task, first, best),
+        class_="card",
+        data_task=task,
+    )
+
+
+def _line(figure: str, text: str, series: int | None = None) -> Html:
+    swatch = element("i", class_="swatch", data_series=series) if series is not None else None
+    return element("p", element("b", figure), " ", swatch, " ", text, class_="figure-line")
+
+
+def _lead(gathered: RunSet, second: Pair) -> str:
+    other, gap = gathered.schemes[second.b], second.effect.final_accuracy
+    points = f"{100 * gap.mean:.1f} points"
+    if gap.n > 1 and not gap.excludes_zero:
+        return f"Highest accuracy, but no clear lead over {other}: {points}{_range(gap)}."
+    return f"Highest accuracy, {points} above {other}{_range(gap)}."
+
+
+def _saving(gathered: RunSet, found: Comparisons, task: int, first: int, best: int) -> Html | None:
+    """What `first` saves against the winner; if it is the winner, against the one it saves most against."""
+    known = [
+        pair
+        for pair in found.pairs
+        if (pair.task, pair.a) == (task, first) and pair.effect.log_energy_ratio.n > 0
+    ]
+    against = [pair for pair in known if pair.b == best] or sorted(known, key=lambda pair: -pair.times[0])
+    if not against:
+        return None
+    pair = against[0]
+    times, low, high = pair.times
+    less = times >= 1
+    middle, low, high = (times, low, high) if less else (1 / times, 1 / high, 1 / low)
+    spread = f" ({_times(low)} to {_times(high)})" if pair.effect.log_energy_ratio.n > 1 else ""
+    return together(
+        _line(f"{_times(middle)}×", "less energy" if less else "more energy"),
+        element(
+            "p",
+            f"{gathered.schemes[first]} against {gathered.schemes[pair.b]}{spread}, "
+            f"up to the {100 * pair.effect.target:.1f}% that both reach.",
+        ),
+    )
+
+
+def _range(values: Interval) -> str:
+    return f" ({100 * values.low:.1f} to {100 * values.high:.1f})".replace("-", "−") if values.n > 1 else ""
+
+
+def _times(value: float) -> str:
+    return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+
+
+def _method(gathered: RunSet) -> str:
+    return (
+        "Accuracy is that of the last test. Energy is that of devices and base station until accuracy, straight "
+        "between tests, first reaches what both schemes reach. "
+    ) + (
+        "In brackets: 95% t-intervals of differences (for energy, of logarithms) paired by seed."
+        if len(gathered.seeds) > 1
+        else "There is one seed, so there are no intervals."
+    )
+
+
+def _row(gathered: RunSet, pair: Pair) -> list[Cell]:
+    gap = pair.effect.final_accuracy
+    return [
+        gathered.tasks[pair.task],
+        gathered.schemes[pair.a],
+        gathered.schemes[pair.b],
+        *(round(100 * value, 2) for value in (gap.mean, gap.low, gap.high)),
+        pair.effect.target,
+        *pair.times,
+        pair.effect.pairs,
+    ]

@@ -1,0 +1,206 @@
+"""Several run folders as one set of columns: schemes and tasks as numbers, every value checked as it enters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.experiments.run.run import Run
+from dmafl.reports.figures.saving import columns_of
+from dmafl.simulation.run_name import RunName
+from dmafl.world.world import World
+
+Columns = dict[str, np.ndarray[Any, Any]]
+_REMEDY = "The folder is damaged or was put together by hand: run again."
+
+
+@dataclass(frozen=True)
+class ReportSeries:
+    """A scheme with a seed, in one of the runs. `scheme` is its number among all schemes of the page."""
+
+    run: int
+    scheme: int
+    seed: int
+    name: str
+    """As the manifest calls it."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunSet:
+    """What the folders hold. `scheme` and `task` of `metrics` and `periods` are numbers in `schemes` and `tasks`."""
+
+    runs: tuple[Run, ...]
+    names: tuple[str, ...]
+    """Of the folders, each different."""
+    schemes: tuple[str, ...]
+    """Names of schemes, with the folder's where two folders have the same scheme."""
+    tasks: tuple[str, ...]
+    units: tuple[ReportSeries, ...]
+    metrics: Columns
+    periods: Columns
+    worlds: Mapping[tuple[int, int], World]
+    """By run and seed."""
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """All seeds, sorted."""
+        return tuple(sorted({unit.seed for unit in self.units}))
+
+    def seeds_of(self, scheme: int) -> tuple[int, ...]:
+        """Seeds of one scheme."""
+        return tuple(unit.seed for unit in self.units if unit.scheme == scheme)
+
+    def tests(self, scheme: int, task: int, seed: int) -> Columns:
+        """The metrics of one curve, in order."""
+        m = self.metrics
+        own = np.flatnonzero((m["scheme"] == scheme) & (m["task"] == task) & (m["seed"] == seed))
+        own = own[np.argsort(m["aggregation"][own], kind="stable")]
+        return {name: column[own] for name, column in m.items()}
+
+    def jobs(self, unit: ReportSeries) -> Columns:
+        """The local periods of a unit."""
+        p = self.periods
+        own = np.flatnonzero((p["scheme"] == unit.scheme) & (p["seed"] == unit.seed))
+        return {name: column[own] for name, column in p.items()}
+
+    def world(self, unit: ReportSeries) -> World:
+        """The world that a unit ran in."""
+        return self.worlds[unit.run, unit.seed]
+
+
+def gather(runs: Sequence[Run | str | Path]) -> RunSet:
+    """Read the folders of `runs`, finished or not; refuses what is not a run."""
+    if not runs:
+        raise bad_input("runs", "must be at least one", ShownAsIs("none"), "Name the folder of a run.")
+    opened = tuple(Run(Path(one.path)) if isinstance(one, Run) else Run(Path(one)) for one in runs)
+    names = _names([run.path for run in opened])
+    worlds = {
+        (number, seed): world for number, run in enumerate(opened) for seed, world in _worlds(run).items()
+    }
+    labels = _labels(opened, names)
+    schemes = tuple(labels.values())
+    tasks = tuple(dict.fromkeys(task for run in opened for task in run.scenario.tasks))
+    units = tuple(
+        ReportSeries(number, schemes.index(labels[number, scheme]), seed, str(RunName(scheme, seed)))
+        for number, run in enumerate(opened)
+        for scheme in run.manifest["schemes"]
+        for seed in run.manifest["seeds"]
+    )
+    tables = {
+        name: _joined(
+            [
+                _columns(
+                    run, getattr(run, name), {s: k for k, (n, s) in enumerate(labels) if n == number}, tasks
+                )
+                for number, run in enumerate(opened)
+            ]
+        )
+        for name in ("metrics", "periods")
+    }
+    return RunSet(opened, names, schemes, tasks, units, tables["metrics"], tables["periods"], worlds)
+
+
+def _worlds(run: Run) -> dict[int, World]:
+    """The world of every seed; refuses a run whose parts do not fit together."""
+    manifest, path = run.manifest, str(run.path)
+    for name in ("schemes", "seeds"):
+        if len(set(map(str, manifest[name]))) != len(manifest[name]) or not manifest[name]:
+            raise bad_input(f"{path}: {name}", "must be different, at least one", manifest[name], _REMEDY)
+    if not all(isinstance(scheme, str) for scheme in manifest["schemes"]):
+        raise bad_input(f"{path}: schemes", "must be names", manifest["schemes"], _REMEDY)
+    for name, unit in manifest["units"].items():
+        _check_unit(f"{path}: units.{name}", unit)
+    tasks = list(run.scenario.tasks)
+    worlds = {}
+    for seed in manifest["seeds"]:
+        world = worlds[seed] = run.world(seed)
+        if list(world.task_names) != tasks:
+            raise bad_input(
+                f"{path}: worlds.{seed}",
+                f"must have the tasks {', '.join(tasks)}",
+                list(world.task_names),
+                _REMEDY,
+            )
+        devices = run.periods.filter(_is(run.periods, "seed", seed)).column("device").to_numpy()
+        if len(devices) and not (devices.min() >= 0 and devices.max() < world.device_count):
+            raise bad_input(
+                f"{path}: periods.device",
+                f"must be from 0 to {world.device_count - 1}",
+                int(devices.max()),
+                _REMEDY,
+            )
+    return worlds
+
+
+def _check_unit(name: str, unit: Any) -> None:
+    """Refuse an entry of a unit that does not say what it must, as far as it says something."""
+    told = unit if isinstance(unit, dict) else {}
+    tasks, lost = told.get("tasks", {}), told.get("lost", [])
+    of_tasks = list(tasks.values()) if isinstance(tasks, dict) else [None]
+    whole = isinstance(lost, list) and all(
+        isinstance(one, dict)
+        and all(isinstance(one.get(key), int) for key in ("aggregations", "of"))
+        and isinstance(one.get("diverged", 0), int)
+        for one in of_tasks
+    )
+    if "status" not in told or not whole:
+        raise bad_input(
+            name, "must have a status, counts of each task, and a list of what was lost", unit, _REMEDY
+        )
+
+
+def _is(table: Any, column: str, value: object) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.equal(table.column(column), value)
+
+
+def _names(paths: Sequence[Path]) -> tuple[str, ...]:
+    """Short names of folders; the whole path where two are called alike."""
+    short = [path.resolve().name for path in paths]
+    names = [name if short.count(name) == 1 else str(path) for name, path in zip(short, paths, strict=True)]
+    for name in names:
+        if names.count(name) > 1:
+            raise bad_input("runs", "must be different folders", name, "Name each folder once.")
+    return tuple(names)
+
+
+def _labels(runs: Sequence[Run], names: Sequence[str]) -> dict[tuple[int, str], str]:
+    """(run, scheme) -> the name of the scheme in the page."""
+    every = [scheme for run in runs for scheme in run.manifest["schemes"]]
+    return {
+        (number, scheme): scheme if every.count(scheme) == 1 else f"{scheme} ({names[number]})"
+        for number, run in enumerate(runs)
+        for scheme in run.manifest["schemes"]
+    }
+
+
+def _columns(run: Run, table: Any, schemes: Mapping[str, int], tasks: Sequence[str]) -> Columns:
+    columns: Columns = columns_of(table)
+    own = set(run.scenario.tasks)
+    try:
+        columns["scheme"] = np.asarray([schemes[name] for name in columns["scheme"]], dtype=np.int64)
+        columns["task"] = np.asarray(
+            [tasks.index(name) for name in columns["task"] if name in own or _unknown(name)], dtype=np.int64
+        )
+    except KeyError as error:
+        raise bad_input(
+            str(run.path), "must hold rows of its own schemes and tasks", ShownAsIs(str(error)), _REMEDY
+        ) from None
+    for name, column in columns.items():
+        if column.dtype == object and name != "outcome":
+            columns[name] = column.astype(np.float64)
+    return columns
+
+
+def _unknown(name: object) -> bool:
+    raise KeyError(name)
+
+
+def _joined(tables: Sequence[Columns]) -> Columns:
+    return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}

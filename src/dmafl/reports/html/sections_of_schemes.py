@@ -1,0 +1,152 @@
+"""Sections that set all schemes side by side: curves, front, staleness, energy, terms, predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dmafl.reports.html import activity, curves
+from dmafl.reports.html.html import Html, choice, element, figure, plot, switch, table, together
+from dmafl.reports.html.run_set import RunSet
+
+ENERGY_NAMES = ("uploads [J]", "computations [J]", "downloads [J]")
+"""Of the columns `activity.ENERGIES`."""
+
+
+def curves_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+    """Accuracy and loss of every scheme, with what to show against what."""
+    several = len(gathered.seeds) > 1
+    caption = "A mark is a test of the global model." + (
+        " Lines are means over seeds, bands their 95% t-intervals." if several else ""
+    )
+    return together(
+        element(
+            "div",
+            choice("value", "Show", [("accuracy", "accuracy"), ("loss", "loss")]),
+            choice(
+                "axis", "against", [("aggregation", "aggregations"), ("time_s", "time"), ("energy_J", "energy")]
+            ),
+            switch("straight", "linear axis"),
+            switch("every", "every seed") if several else None,
+            class_="controls",
+        ),
+        figure(
+            of_tasks(gathered, "curves", "Test accuracy or loss of every scheme"),
+            caption,
+            table(
+                "Tests, mean over seeds",
+                [
+                    "task", "scheme", "aggregation", "time [s]", "energy [J]", "accuracy", "± of its 95% interval",
+                    "loss",
+                ],
+                curves.rows(gathered, data["curves"]),
+            ),
+        ),
+    )  # fmt: skip
+
+
+def front_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+    """What accuracy was had for what energy, and the front of it."""
+    rows = [
+        [gathered.tasks[task], gathered.schemes[scheme], aggregation, energy, accuracy]
+        for task, one in enumerate(data["fronts"])
+        for energy, accuracy, scheme, aggregation in zip(
+            *(one[name] for name in ("energy_J", "accuracy", "scheme", "aggregation")), strict=True
+        )
+    ]
+    return figure(
+        of_tasks(gathered, "front", "Accuracy and energy of every scheme with the Pareto front"),
+        "Large marks are the ends of training, small ones the way there. The line is the front: "
+        "what is above it, no scheme reached with that energy.",
+        table("Tests on the front", ["task", "scheme", "aggregation", "energy [J]", "accuracy"], rows),
+    )
+
+
+def staleness_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+    """How stale models were when they arrived."""
+    rows = [
+        [gathered.tasks[one["task"]], gathered.schemes[one["scheme"]], one["mean"], stale, share]
+        for one in sorted(data["staleness"], key=lambda one: one["task"])
+        for stale, share in enumerate(one["share"])
+    ]
+    return figure(
+        of_tasks(gathered, "staleness", "Histogram of staleness"),
+        "Versions that were made between a device's download and its upload.",
+        table("Share of jobs by staleness", ["task", "scheme", "mean", "staleness", "share"], rows),
+    )
+
+
+def scheme_energy(gathered: RunSet, data: dict[str, Any]) -> Html:
+    """Energy of every scheme by task and phase."""
+    rows = [
+        [
+            gathered.tasks[one["task"]],
+            gathered.schemes[one["scheme"]],
+            *(one[name] for name in activity.ENERGIES),
+            sum(one[name] or 0 for name in activity.ENERGIES),
+        ]
+        for one in sorted(data["energy"], key=lambda one: one["task"])
+    ]
+    return figure(
+        of_tasks(gathered, "energy", "Energy of every scheme by phase"),
+        "Uploads and computations are paid by devices, downloads by the base station. "
+        "Mean over seeds, all work counted.",
+        table("Energy by scheme, task and phase", ["task", "scheme", *ENERGY_NAMES, "sum [J]"], rows),
+    )
+
+
+def terms_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+    """What the quality model of each plan adds up."""
+    if not data["terms"]:
+        return element("p", "There is no plan with terms in this folder.", class_="note")
+    rows = [
+        [one["plan"], one["model"], gathered.tasks[one["task"]], term, value]
+        for one in data["terms"]
+        for term, value in [*one["terms"].items(), ("sum", one["sum"])]
+    ]
+    return figure(
+        of_tasks(gathered, "terms", "Terms of the quality model of every plan"),
+        "What the quality model that a plan was made with adds up, for the plan as it was chosen. Lower is better.",
+        table("Terms", ["plan", "quality model", "task", "term", "value"], rows),
+    )
+
+
+def prediction_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+    """Loss reached beside the one predicted."""
+    if not data["predictions"]:
+        return element(
+            "p",
+            "There is no prediction in this folder. It comes at the end of a run whose constants have been measured.",
+            class_="note",
+        )
+    rows = [
+        [
+            gathered.tasks[one["task"]],
+            gathered.schemes[one["scheme"]],
+            gathered.units[one["unit"]].seed,
+            *(one[name][-1] for name in ("aggregation", "loss", "predicted")),
+        ]
+        for one in sorted(data["predictions"], key=lambda one: one["task"])
+    ]
+    return figure(
+        of_tasks(gathered, "prediction", "Loss reached and predicted"),
+        "Solid: test loss. Dashed: what the calibrated prediction gives for the schedule up to there. The first seed.",
+        table(
+            "At the last test",
+            ["task", "scheme", "seed", "aggregation", "loss reached", "loss predicted"],
+            rows,
+        ),
+    )
+
+
+def of_tasks(gathered: RunSet, name: str, says: str) -> Html:
+    """A place for a plot of each task."""
+    return element(
+        "div",
+        (
+            element(
+                "div", element("h3", task), plot(f"{name}-{place}", f"{says}, task {task}"), data_task=place
+            )
+            for place, task in enumerate(gathered.tasks)
+        ),
+        class_="grid",
+    )

@@ -1,0 +1,204 @@
+"""Sections that look at one scheme and seed: timeline, work, energy of devices, drift, and the map of their world."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dmafl.reports.html import activity, drift
+from dmafl.reports.html.html import Html, choice, element, figure, menu, plot, table, together
+from dmafl.reports.html.jobs import MAX_JOBS
+from dmafl.reports.html.run_set import RunSet
+from dmafl.reports.html.sections_of_schemes import ENERGY_NAMES, of_tasks
+
+
+def timeline_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+    """Who did what when, on a canvas."""
+    left_out, cut = [], []
+    for unit, jobs in zip(gathered.units, data["jobs"], strict=True):
+        name = f"{gathered.schemes[unit.scheme]}, seed {unit.seed}"
+        if jobs is None:
+            left_out.append(name)
+        elif len(gathered.jobs(unit)["start_s"]) > MAX_JOBS:
+            cut.append(name)
+    rows = [
+        [
+            gathered.schemes[unit.scheme],
+            unit.seed,
+            gathered.tasks[task],
+            *(sum(row[task] or 0 for row in of[name]) for name in ("jobs", *activity.TIMES)),
+        ]
+        for unit, of in zip(gathered.units, data["devices"], strict=True)
+        for task in range(len(gathered.tasks))
+    ]
+    zooms = [
+        element("button", name, type="button", data_span=place) for place, name in enumerate(gathered.tasks)
+    ]
+    return together(
+        element(
+            "div",
+            unit_menu(gathered, data),
+            element(
+                "div",
+                element("button", "+", type="button", data_zoom="in", aria_label="Zoom in"),
+                element("button", "−", type="button", data_zoom="out", aria_label="Zoom out"),
+                element("button", "all", type="button", data_zoom="all", aria_label="Show all of the time"),
+                zooms if len(zooms) > 1 else None,
+                class_="buttons",
+                role="group",
+                aria_label="Zoom",
+            ),
+            class_="controls",
+        ),
+        figure(
+            together(
+                element("div", id="timeline-legend", class_="legend"),
+                element(
+                    "div",
+                    element("div", element("canvas", aria_hidden="true"), class_="timeline-inside"),
+                    id="timeline-view",
+                    class_="timeline",
+                    tabindex="0",
+                    role="group",
+                    aria_label="Timeline. Left and right move, plus and minus zoom, 0 shows all, "
+                    "up and down choose a device and task, comma and full stop step through its jobs.",
+                ),
+                element("p", id="timeline-said", class_="small said", role="status"),
+                element("div", id="timeline-tip", class_="tip", hidden=True),
+            ),
+            "A row a device, in it a lane a task. Drag to move, Ctrl and wheel or a double click to zoom, "
+            "point at a job for its details. Waiting is drawn before the computation."
+            + (f" A page holds {MAX_JOBS:,} jobs; not in it: {'; '.join(left_out)}." if left_out else "")
+            + (f" Of {cut[0]} only the first {MAX_JOBS:,} jobs are in it." if cut else ""),
+            table(
+                "Time spent in each phase, all devices together [s]",
+                ["scheme", "seed", "task", "jobs taken", "idle", "download", "compute", "upload", "wait"],
+                rows,
+            ),
+        ),
+    )
+
+
+def work_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+    """Who trains what, as a heat map."""
+    rows = [
+        [gathered.schemes[unit.scheme], unit.seed, gathered.world(unit).devices.id[device], *line]
+        for unit, of in zip(gathered.units, data["devices"], strict=True)
+        for device, line in enumerate(of["jobs"])
+    ]
+    return together(
+        element(
+            "div",
+            unit_menu(gathered, data),
+            choice("work", "Count", [("jobs", "jobs"), ("trained", "samples trained"), ("energy", "energy")]),
+            class_="controls",
+        ),
+        figure(
+            plot("work", "Heat map of devices and tasks"),
+            "Jobs whose model was taken, samples that their steps went through, or energy of devices and base station.",
+            table("Jobs taken", ["scheme", "seed", "device", *gathered.tasks], rows),
+        ),
+    )
+
+
+def device_energy(gathered: RunSet, data: dict[str, Any]) -> Html:
+    """Energy of every device by phase."""
+    rows = [
+        [
+            gathered.schemes[unit.scheme],
+            unit.seed,
+            gathered.world(unit).devices.id[device],
+            *(sum(of[name][device]) for name in activity.ENERGIES),
+        ]
+        for unit, of in zip(gathered.units, data["devices"], strict=True)
+        for device in range(gathered.world(unit).device_count)
+    ]
+    return together(
+        element("div", unit_menu(gathered, data), class_="controls"),
+        figure(
+            plot("device-energy", "Energy of every device by phase"),
+            "Energy of each device; downloads are those of the base station towards it.",
+            table("Energy by device and phase", ["scheme", "seed", "device", *ENERGY_NAMES], rows),
+        ),
+    )
+
+
+def drift_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+    """Samples of devices and test loss over time."""
+    several = ["run"] if len(gathered.runs) > 1 else []
+    rows = [
+        [
+            gathered.schemes[gathered.units[one["unit"]].scheme],
+            gathered.units[one["unit"]].seed,
+            gathered.tasks[one["task"]],
+            *(one[name][k] for name in ("time_s", "mean", "low", "high")),
+        ]
+        for one in data["samples"]
+        for k in sorted({0, len(one["time_s"]) // 2, len(one["time_s"]) - 1})
+    ]
+    return together(
+        element("div", unit_menu(gathered, data), class_="controls"),
+        figure(
+            of_tasks(gathered, "drift", "Samples of devices and test loss over time"),
+            "Points and band: samples that devices had when they began to compute, mean and range (left axis). "
+            "Line: test loss (right axis). Where pictures or names of classes change, those of the tests change too.",
+            table(
+                "Drift of each task: as the scenario says, and change of the global loss as measured [1/s]",
+                [*several, "task", "drift", "samples first", "samples last", "while idle", "while computing"],
+                drift.settings_rows(gathered),
+            ),
+            table(
+                "Samples over time", ["scheme", "seed", "task", "time [s]", "mean", "fewest", "most"], rows
+            ),
+        ),
+    )
+
+
+def map_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+    """Where devices are and how well they are heard."""
+    several = len(gathered.runs) > 1
+    options = [
+        (str(place), (f"{gathered.names[one['run']]}, " if several else "") + f"seed {one['seed']}")
+        for place, one in enumerate(data["places"])
+    ]
+    names = ("distance_m", "uplink_Mbit_s", "downlink_Mbit_s", "frequency_max_MHz", "battery_J")
+    rows = [
+        [
+            *([gathered.names[one["run"]]] if several else []),
+            one["seed"],
+            name,
+            *(one[key][i] for key in names),
+        ]
+        for one in data["places"]
+        for i, name in enumerate(one["id"])
+    ]
+    return together(
+        element(
+            "div",
+            menu("place", "World", options) if len(options) > 1 else None,
+            choice("channel", "Colour", [("uplink", "uplink"), ("downlink", "downlink")]),
+            class_="controls",
+        ),
+        figure(
+            plot("map", "Map of devices around the base station, coloured by mean rate"),
+            "The base station is in the middle; colour is the mean rate over the fading.",
+            table(
+                "Devices",
+                [
+                    *(["run"] if several else []), "seed", "device", "distance [m]", "uplink [Mbit/s]",
+                    "downlink [Mbit/s]", "largest frequency [MHz]", "battery [J]",
+                ],
+                rows,
+            ),
+        ),
+    )  # fmt: skip
+
+
+def unit_menu(gathered: RunSet, data: dict[str, Any]) -> Html:
+    """A menu of schemes with seeds; all of them in the page go together."""
+    several = len(gathered.seeds) > 1
+    options = [
+        (str(place), gathered.schemes[unit.scheme] + (f", seed {unit.seed}" if several else ""))
+        for place, unit in enumerate(gathered.units)
+    ]
+    first = next(place for place, unit in enumerate(gathered.units) if unit.scheme == data["first"])
+    return menu("unit", "Scheme", options, str(first))

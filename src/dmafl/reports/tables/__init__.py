@@ -1,0 +1,1 @@
+"""Tables as data, and as Markdown, CSV and JSON files."""

@@ -1,0 +1,1 @@
+"""Reports for a terminal: tables, progress bars and live views."""

@@ -1,0 +1,99 @@
+"""Two runs side by side, as tables."""
+
+from __future__ import annotations
+
+from math import isfinite, isnan
+
+from rich.console import Console
+from rich.table import Table
+
+from dmafl.base.statistics import Interval
+from dmafl.experiments.compare.compare import Comparison
+from dmafl.experiments.compare.effects import Effect
+from dmafl.reports.terminal.console import table
+
+MARK = "*"
+
+
+def print_comparison(out: Console, comparison: Comparison) -> None:
+    """What was run differently, then what came out differently."""
+    out.print(f"First:  {comparison.first.path}")
+    out.print(f"Second: {comparison.second.path}")
+    if comparison.differences:
+        out.print(differences_table(comparison))
+    else:
+        out.print("Scenario, versions, data, schemes and seeds are the same.")
+    if comparison.note:
+        out.print(comparison.note)
+        return
+    out.print(effects_table(comparison))
+    for line in _legend(comparison.effects):
+        out.print(line)
+
+
+def differences_table(comparison: Comparison) -> Table:
+    """A row for everything that is not the same in both."""
+    rows = table("What was run differently", "kind", "key", "first", "second")
+    for column in rows.columns:
+        column.justify = "left"
+    for one in comparison.differences:
+        rows.add_row(one.kind, one.key, one.first, one.second)
+    return rows
+
+
+def effects_table(comparison: Comparison) -> Table:
+    """A row a task and scheme: second minus first, and the ratio of energies."""
+    rows = table(
+        "What came out differently: second minus first, ± half of the 95% t-interval",
+        "task",
+        "scheme",
+        "seeds",
+        "accuracy, mean over aggregations",
+        "final accuracy",
+        "energy to the same accuracy, second / first",
+        "that accuracy",
+    )
+    rows.columns[1].justify = "left"
+    for one in comparison.effects:
+        name = one.first if one.first == one.second else f"{one.second} against {one.first}"
+        seeds = str(one.pairs) if one.pairs else "none in common"
+        rows.add_row(
+            one.task,
+            name,
+            seeds,
+            _difference(one.mean_accuracy),
+            _difference(one.final_accuracy),
+            _ratio(one),
+            f"{one.target:.3f}" + (f" ({one.not_reached} not)" if one.not_reached else ""),
+        )
+    return rows
+
+
+def _difference(found: Interval) -> str:
+    width = "" if isnan(found.half) else f" ± {found.half:.4f}"
+    return f"{found.mean:+.4f}{width}{_mark(found)}"
+
+
+def _ratio(one: Effect) -> str:
+    mean, low, high = one.energy_ratio
+    if not isfinite(mean):
+        return "-"
+    ends = "" if isnan(low) else f" ({low:.3f} to {high:.3f})"
+    return f"{mean:.3f}{ends}{_mark(one.log_energy_ratio)}"
+
+
+def _mark(found: Interval) -> str:
+    return f" {MARK}" if found.excludes_zero else ""
+
+
+def _legend(effects: tuple[Effect, ...]) -> list[str]:
+    lines = [f"{MARK} a difference of 0, or a ratio of 1, lies outside the interval."]
+    if any(isnan(one.final_accuracy.half) for one in effects):
+        lines.append("One seed has no interval: run more seeds to tell a difference from chance.")
+    if any(one.pairs == 0 for one in effects):
+        lines.append("Runs without common seeds are compared by their means, which is less sharp.")
+    if any(isnan(one.log_energy_ratio.mean) for one in effects):
+        lines.append("- the first model has this accuracy already: it costs nothing.")
+    if any(one.not_reached for one in effects):
+        lines.append("(n not) n runs never reach it, and count with all of their energy.")
+    return lines

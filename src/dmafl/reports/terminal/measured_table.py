@@ -1,0 +1,108 @@
+"""What was measured, as tables: the constants of every task, and how well the prediction ranks schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from dmafl.calibration.estimate import Estimate
+from dmafl.calibration.measured import SET_BY_SCENARIO, Measured, MeasuredTask
+from dmafl.reports.terminal.console import number, table
+from dmafl.scenario.model import Scenario
+from dmafl.theory.calibrated import Calibration
+from dmafl.theory.calibration_fit import FEWEST_PROBES
+
+SYMBOLS = {
+    "smoothness": "β",
+    "local_smoothness": "β local",
+    "weak_convexity": "ρ_w",
+    "variability": "Θ",
+    "gradient_bound": "V_1",
+    "regularised_gradient_bound": "V_2",
+    "first_loss": "F(w⁰)",
+    "lowest_loss": "F*",
+    "sample_variance": "S_i",
+    "dissimilarity": "δ_i",
+    "gram": "Γ",
+    "drift_idle": "Δ_i^ID [1/s]",
+    "drift_active": "Δ_i^AC [1/s]",
+    "drift_idle_size": "|Δ_i^ID| [1/s]",
+    "drift_active_size": "|Δ_i^AC| [1/s]",
+}
+
+
+def print_measured(out: Console, scenario: Scenario, measured: Measured) -> None:
+    """Print the tables of every task, and what to know before relying on them."""
+    for name, task in measured.tasks.items():
+        out.print(constants_table(scenario, name, task))
+        out.print(f"Constants took {number(task.cost.constants_s)} s of CPU time.")
+        if task.calibration is not None:
+            out.print(calibration_table(name, task.calibration))
+        for line in calibration_lines(task):
+            out.print(line, soft_wrap=True)
+
+
+def constants_table(scenario: Scenario, name: str, task: MeasuredTask) -> Table:
+    """One row a constant; where devices have one each, the range over devices."""
+    rows = table(f"Constants of {name}", "constant", "symbol", "value", "spread", "samples", "method")
+    rows.columns[1].justify = rows.columns[5].justify = "left"
+    for constant, symbol in SYMBOLS.items():
+        if constant not in task.estimates:
+            continue
+        one = task.estimates[constant]
+        given = getattr(scenario.theory, constant) if constant in SET_BY_SCENARIO else None
+        value = _range(one.value)
+        if given is not None:
+            value = f"used: {number(given)} (set by the scenario), measured {value}"
+        rows.add_row(constant, symbol, value, _spread(one), f"{one.samples:,}", one.method)
+    return rows
+
+
+def calibration_table(name: str, calibration: Calibration) -> Table:
+    """One row a term of the prediction: its weight, and the values that probes had."""
+    rows = table(f"Prediction of the loss of {name}", "term", "weight", "in probes")
+    low, high = calibration.low, calibration.high
+    for term, weight in calibration.weights.terms().items():
+        seen = "" if term == "constant" else _between(getattr(low, term), getattr(high, term))
+        rows.add_row(term, number(weight), seen)
+    return rows
+
+
+def calibration_lines(task: MeasuredTask) -> list[str]:
+    """How well the prediction ranks, what it cost, and a warning where there is one."""
+    cost, found = task.cost, task.calibration
+    if not cost.probes:
+        return ["No probes were run: there is no prediction. Measure with probes to plan with `calibrated`."]
+    warm_up = f" after a warm-up of {cost.warm_up_slots} slots" if cost.warm_up_slots else ""
+    lost = f", {cost.diverged} of them diverged and were left out" if cost.diverged else ""
+    lines = [
+        f"{cost.probes} probes of {cost.slots} slots{warm_up}{lost}: {number(cost.probes_s)} s of CPU time."
+    ]
+    if found is None:
+        finite = cost.probes - cost.diverged
+        lines.append(
+            f"Warning: {finite} probes stayed finite, fewer than the {FEWEST_PROBES} that a prediction needs. "
+            "Lower the learning rate of the task."
+        )
+        return lines
+    lines.append(
+        f"Cross-validated over them: rank correlation with the loss reached {found.correlation:.3f}, relative error "
+        f"{100 * found.spread:.1f} %."
+    )
+    return lines + ([f"Warning: {found.warning}"] if found.warning else [])
+
+
+def _range(value: Any) -> str:
+    return number(float(value)) if np.ndim(value) == 0 else _between(np.min(value), np.max(value))
+
+
+def _spread(one: Estimate) -> str:
+    return _between(np.min(one.low), np.max(one.high))
+
+
+def _between(low: Any, high: Any) -> str:
+    first, last = number(float(low)), number(float(high))
+    return first if first == last else f"{first} … {last}"

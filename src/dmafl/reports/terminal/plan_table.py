@@ -1,0 +1,58 @@
+"""What a plan is worth: the terms of each task's quality beside its work and energy."""
+
+from __future__ import annotations
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from dmafl.reports.terminal.console import number, table
+from dmafl.reports.terminal.energy_table import task_energy_table
+from dmafl.schedule.plan import Plan
+
+ENERGIES = ("uplink_J", "compute_J", "downlink_J")
+
+
+def print_plan(out: Console, plan: Plan) -> None:
+    """Tables of a plan: work and energy, then the terms of its quality, and what its solver says."""
+    out.print(task_energy_table(plan.world, plan.schedule, plan.timeline))
+    out.print(work_table(plan))
+    if plan.terms:
+        out.print(terms_table(plan))
+    if plan.status:
+        out.print(f"Status: {plan.status}.", highlight=False, markup=False)
+
+
+def work_table(plan: Plan) -> Table:
+    """One row a task: smallest, mean and largest steps, batch, frequency and staleness, and the busiest device."""
+    rows = table("Work of a job", "task", "steps", "batch", "frequency [MHz]", "staleness", "busiest device")
+    schedule = plan.schedule
+    for j, name in enumerate(plan.world.task_names):
+        own = schedule.task == j
+        counts = np.bincount(schedule.device[own], minlength=plan.world.device_count)
+        busiest = int(np.argmax(counts))
+        rows.add_row(
+            name,
+            _range(schedule.steps[own]),
+            _range(schedule.batch[own]),
+            _range(schedule.frequency_Hz[own] / 1e6),
+            _range(schedule.staleness[own]),
+            f"{plan.world.devices.id[busiest]} ({counts[busiest]} of {own.sum()})",
+        )
+    return rows
+
+
+def terms_table(plan: Plan) -> Table:
+    """One row a task: every term of its quality, and their sum."""
+    names = [name for name in next(iter(plan.terms.values())) if name not in (*ENERGIES, "quality")]
+    rows = table(f"Quality ({plan.quality}), term by term", "task", *names, "sum")
+    for task, terms in plan.terms.items():
+        rows.add_row(task, *(number(terms[name]) for name in names), number(terms["quality"]))
+    return rows
+
+
+def _range(values: np.ndarray) -> str:
+    if not len(values):
+        return "-"
+    low, mean, high = float(values.min()), float(values.mean()), float(values.max())
+    return number(mean) if low == high else f"{number(mean)} ({number(low)} to {number(high)})"

@@ -1,0 +1,97 @@
+"""How a run came out, as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from dmafl.reports.terminal.console import number, table
+
+LONG = 1e4
+"""From here on a number is shown with an exponent."""
+ENORMOUS = 1e3
+"""A loss beyond this comes from no model that learns: guessing among 10 labels has 2.3."""
+
+
+def outcome_table(metrics: Any) -> Table:
+    """One row a task and scheme: final accuracy and loss, time and energy, mean over seeds (with the spread).
+
+    The predicted loss stands beside the one reached, where there is a prediction.
+    """
+    columns = {name: metrics.column(name).to_numpy(zero_copy_only=False) for name in metrics.column_names}
+    predicted = columns["predicted_loss"].astype(float)
+    foreseen = bool(np.isfinite(predicted).any())
+    rows = table(
+        "Outcome (mean over seeds ± half the range)",
+        "task",
+        "scheme",
+        "aggregations",
+        "accuracy",
+        "loss",
+        *(["predicted loss"] if foreseen else []),
+        "time [s]",
+        "devices [J]",
+        "base station [J]",
+        "energy [J]",
+    )
+    rows.columns[1].justify = "left"
+    for task in dict.fromkeys(columns["task"]):
+        for scheme in dict.fromkeys(columns["scheme"]):
+            own = (columns["task"] == task) & (columns["scheme"] == scheme)
+            of_seeds = [
+                np.flatnonzero(own & (columns["seed"] == seed)) for seed in dict.fromkeys(columns["seed"])
+            ]
+            last = [int(found[-1]) for found in of_seeds if len(found)]
+            if not last:
+                continue
+            value = {
+                name: columns[name][last]
+                for name in ("aggregation", "accuracy", "loss", "time_s", "energy_J")
+            }
+            own_J = columns["uplink_J"][last] + columns["compute_J"][last]
+            rows.add_row(
+                task,
+                scheme,
+                number(value["aggregation"].mean()),
+                _spread(value["accuracy"], 3),
+                _spread(value["loss"], 3),
+                *([_spread(predicted[last], 3)] if foreseen else []),
+                number(value["time_s"].mean()),
+                number(own_J.mean()),
+                number(columns["downlink_J"][last].mean()),
+                number(value["energy_J"].mean()),
+            )
+        rows.add_section()
+    return rows
+
+
+def _spread(values: Any, digits: int) -> str:
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return ""
+    half = (values.max() - values.min()) / 2
+    return _short(values.mean(), digits) + (f" ± {_short(half, digits)}" if len(values) > 1 else "")
+
+
+def _short(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}" if abs(value) < LONG else f"{value:.{digits}g}"
+
+
+def enormous_losses(metrics: Any) -> list[str]:
+    """A sentence for each task that ended, in some scheme, with a loss that no trained model has."""
+    last: dict[tuple[str, str, int], float] = {}
+    names = ("task", "scheme", "seed", "loss")
+    for task, scheme, seed, loss in zip(*(metrics.column(name).to_pylist() for name in names), strict=True):
+        if loss is not None:
+            last[task, scheme, seed] = float(loss)
+    worst: dict[str, tuple[float, str]] = {}
+    for (task, scheme, _), loss in last.items():
+        if loss > ENORMOUS and loss > worst.get(task, (0.0, ""))[0]:
+            worst[task] = loss, scheme
+    return [
+        f"The loss of {task} is enormous, {loss:.3g} with {scheme}: training diverged. "
+        f"Lower tasks.{task}.learning_rate."
+        for task, (loss, scheme) in worst.items()
+    ]

@@ -1,0 +1,67 @@
+"""A sweep as a table: a row a combination of settings and task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import isnan
+from typing import Any
+
+from rich.table import Table
+
+from dmafl.base.statistics import Interval
+from dmafl.experiments.sweep.point import shown
+from dmafl.experiments.sweep.summary import groups
+from dmafl.reports.terminal.console import number, table
+
+
+def _three(value: float) -> str:
+    return f"{value:.3f}"
+
+
+COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
+    "predicted_loss": ("predicted loss", _three),
+    "loss": ("loss", _three),
+    "accuracy": ("accuracy", _three),
+    "energy_J": ("energy [J]", number),
+    "diverged": ("diverged", number),
+    "steps": ("SGD steps", number),
+    "steps_share": ("their share", _three),
+    "compute_s": ("compute [s]", number),
+    "idle_s": ("idle [s]", number),
+    "devices": ("devices", number),
+    "staleness": ("staleness", number),
+}
+"""Column -> its title, and how its numbers are written; the others are in the file."""
+WIDE = ("loss", "accuracy", "energy_J")
+"""Columns that show their interval too."""
+
+
+def sweep_table(rows: Any, keys: Sequence[str]) -> Table:
+    """Means over seeds; columns without any number are left out, and that of diverged models without any of them."""
+    found = groups(rows, keys)
+    there = [name for name in COLUMNS if any(one.values[name].n for one in found)]
+    if not any(one.values["diverged"].mean > 0 for one in found):
+        there = [name for name in there if name != "diverged"]
+    made = table(
+        "Sweep (mean over seeds ± half of the 95% t-interval)",
+        *keys,
+        "task",
+        *(COLUMNS[name][0] for name in there),
+    )
+    made.columns[len(keys)].justify = "left"
+    before: tuple[Any, ...] | None = None
+    for one in found:
+        if before is not None and one.settings != before:
+            made.add_section()
+        before = one.settings
+        cells = [_cell(name, one.values[name]) for name in there]
+        made.add_row(*map(shown, one.settings), one.task, *cells)
+    return made
+
+
+def _cell(name: str, found: Interval) -> str:
+    if not found.n:
+        return ""
+    write = COLUMNS[name][1]
+    width = "" if isnan(found.half) or name not in WIDE else f" ± {write(found.half)}"
+    return f"{write(found.mean)}{width}"

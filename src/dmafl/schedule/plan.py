@@ -1,0 +1,53 @@
+"""The plan: a schedule, the world it is for, and what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from dmafl.base.files import sha256_of
+from dmafl.schedule.jobs import Schedule
+from dmafl.schedule.rules import Check, check_schedule
+from dmafl.schedule.timeline import Timeline, replay
+from dmafl.world.world import World
+
+SCHEMA = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Who trains what when, in which world, made how, worth how much."""
+
+    world: World
+    schedule: Schedule
+    solver: str = "manual"
+    quality: str = "none"
+    status: str = ""
+    """What the solver says; left empty, `executable` or `not executable` by the rules."""
+    seed: int = 0
+    objective: float | None = None
+    terms: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    constants: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """Times and energies of the jobs, as the planner knows the channel."""
+        return replay(self.world.as_planned(), self.schedule)
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """Rules S0-S8, evaluated on a replay."""
+        return check_schedule(self.world.as_planned(), self.schedule)
+
+    @property
+    def executable(self) -> bool:
+        """Whether every rule holds."""
+        return all(check.ok for check in self.checks)
+
+
+def jobs_checksum(plan: Plan) -> str:
+    """SHA-256 of a plan's world and jobs."""
+    jobs = b"".join(column.tobytes() for column in plan.schedule.columns().values())
+    return sha256_of(plan.world.sha256.encode() + jobs)

@@ -1,0 +1,192 @@
+"""Check a plan from its file alone: replay the timeline, evaluate the rules, compare with what was recorded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from dmafl.schedule.plan import Plan
+from dmafl.schedule.plan_files import DERIVED, PlanFile, read_plan
+from dmafl.schedule.rules import Check, exceeds
+
+RECORDED_TOLERANCE = 1e-9
+"""Relative difference allowed between a recorded number and its replay: two machines' logarithms and sums differ
+in the last digits, a changed digit that matters is far larger."""
+DISSIMILARITIES = ("gram", "diagonal")
+SOLVERS = ("auto", "sca", "exhaustive", "dma-fl", "dma-fl-nr", "dma-fl-ns", "dma-fl-online")
+"""Who makes plans for a quality; a plan without one may be anybody's."""
+ENERGIES = ("uplink_J", "compute_J", "downlink_J")
+STATUSES = {"executable": True, "not executable": False}
+"""What a status says of the rules, where it says just that."""
+_CHANGED = "The file was changed after it was written: write it again."
+
+
+def verify_plan(path: str | Path) -> tuple[Check, ...]:
+    """Rules S0-S8 on a replay of the file's jobs, then whether what it records agrees with the replay."""
+    file = read_plan(path)
+    return (*file.plan.checks, *check_file(file))
+
+
+def check_file(file: PlanFile) -> tuple[Check, ...]:
+    """Whether a plan file records what follows from its jobs and its scenario."""
+    checks = (check_checksum, check_recorded, check_claims, check_scenario, check_names, check_worth)
+    with np.errstate(invalid="ignore"):
+        return tuple(check(file) for check in checks)
+
+
+def check_checksum(file: PlanFile) -> Check:
+    """The recorded checksum is that of everything else in the file."""
+    same = file.sha256 == file.found_sha256
+    wrong = [] if same else ["sha256: that of another content"]
+    return _entries("checksum", "sha256 is the checksum of the rest of the file", wrong)
+
+
+def check_recorded(file: PlanFile) -> Check:
+    """The recorded durations and energies are those of the replay."""
+    worst = (0.0, "")
+    places = 0
+    for name in DERIVED:
+        replayed = getattr(file.plan.timeline, name)
+        # Idle times are differences of times: their rounding is relative to the time itself.
+        scale = file.plan.timeline.end_s if name == "idle_s" else np.abs(replayed)
+        error = np.abs(file.recorded[name] - replayed) / np.maximum(scale, np.finfo(float).tiny)
+        broken = exceeds(error, RECORDED_TOLERANCE)
+        places += int(np.count_nonzero(broken))
+        if broken.any():
+            size = np.where(np.isnan(error), np.inf, error)
+            k = int(np.argmax(size))
+            told = f"jobs[{k}].{name}: {file.recorded[name][k]:.12g} recorded, {replayed[k]:.12g} replayed"
+            worst = max(worst, (float(size[k]), told))
+    return Check(
+        "recorded",
+        "recorded times and energies equal the replay",
+        worst[0],
+        "(relative)",
+        places,
+        worst[1],
+        _CHANGED if places else "",
+    )
+
+
+def check_claims(file: PlanFile) -> Check:
+    """The recorded violations are those of the replay."""
+    found = {check.name: check.violation for check in file.plan.checks}
+    wrong = [
+        f"{name}: {file.violations.get(name)} recorded, {found.get(name)} found"
+        for name in sorted(found.keys() | file.violations.keys())
+        if not _close(found.get(name, math.nan), file.violations.get(name, math.nan), least=1.0)
+    ]
+    return _entries("claims", "recorded violations equal those found", wrong)
+
+
+def check_scenario(file: PlanFile) -> Check:
+    """The recorded checksum is that of the scenario in the file."""
+    same = file.plan.world.sha256 == file.scenario_sha256
+    return Check(
+        "scenario",
+        "scenario_sha256 is the checksum of the scenario",
+        0.0 if same else 1.0,
+        "",
+        0 if same else 1,
+        "" if same else f"scenario_sha256 {file.scenario_sha256[:16]}...",
+        "" if same else "The scenario was changed after the plan was made: plan again.",
+    )
+
+
+def check_names(file: PlanFile) -> Check:
+    """Solver, quality, status, seed and the tasks of terms are such as there are."""
+    plan, wrong = file.plan, []
+    if plan.quality != "none":
+        model, _, dissimilarity = plan.quality.partition("+")
+        known = hasattr(plan.world.scenario.objective, f"quality_weight_{model}")
+        if not known or dissimilarity not in DISSIMILARITIES:
+            wrong.append(f"quality: {plan.quality!r} is not known")
+        if plan.solver not in SOLVERS:
+            wrong.append(f"solver: {plan.solver!r} is not known")
+        if set(plan.terms) != set(plan.world.task_names):
+            wrong.append(f"terms: of {', '.join(plan.terms) or 'no task'}")
+    if not plan.solver.isprintable() or not plan.solver or not plan.status.isprintable():
+        wrong.append("solver, status: must be one line of text")
+    if plan.status in STATUSES and STATUSES[plan.status] is not plan.executable:
+        wrong.append(f"status: {plan.status!r}, but the rules say otherwise")
+    if plan.seed < 0:
+        wrong.append(f"seed: {plan.seed}")
+    return _entries("names", "solver, quality, status, seed and tasks are such as there are", wrong)
+
+
+def check_worth(file: PlanFile) -> Check:
+    """Energies of the terms are those of the jobs, their parts add up to the quality, and all to the objective.
+
+    The parts of a quality need measured constants; `dmafl verify` of a run evaluates them where it has those.
+    """
+    plan = file.plan
+    wrong: list[str] = []
+    if plan.quality != "none" and not check_names(file).places:
+        wrong = _constants(plan) + [
+            line for number in range(plan.world.task_count) for line in _terms(plan, number)
+        ]
+        if not wrong:
+            again = objective_of(plan)
+            if plan.objective is None or not _close(plan.objective, again):
+                wrong.append(f"objective: {plan.objective} recorded, {again!r} from its terms")
+    return _entries("worth", "terms and objective follow from the jobs and add up", wrong)
+
+
+def objective_of(plan: Plan) -> float:
+    """The objective that follows from the recorded terms. Eq. (Example1), with one sum over tasks."""
+    scenario = plan.world.scenario
+    weights = scenario.objective
+    c1 = getattr(weights, f"quality_weight_{plan.quality.partition('+')[0]}")
+    c2, c3 = weights.device_energy_weight, weights.station_energy_weight
+    total = 0.0
+    for name, task in scenario.tasks.items():
+        terms = plan.terms[name]
+        energy = c2 * (terms["uplink_J"] + terms["compute_J"]) + c3 * terms["downlink_J"]
+        total += c1 * task.importance * terms["quality"] + task.energy_weight / task.slots * energy
+    return total
+
+
+def _terms(plan: Plan, number: int) -> list[str]:
+    name = plan.world.task_names[number]
+    terms, own = plan.terms[name], plan.schedule.task == number
+    missing = [term for term in ("quality", *ENERGIES) if term not in terms]
+    if missing:
+        return [f"terms.{name}: no {', '.join(missing)}"]
+    wrong = []
+    for column in ENERGIES:
+        again = float(getattr(plan.timeline, column)[own].sum())
+        if not _close(terms[column], again):
+            wrong.append(f"terms.{name}.{column}: {terms[column]} recorded, {again!r} replayed")
+    parts = [value for term, value in terms.items() if term not in ("quality", *ENERGIES)]
+    if not _close(terms["quality"], sum(parts), least=sum(map(abs, parts))):
+        wrong.append(f"terms.{name}.quality: {terms['quality']} recorded, {sum(parts)!r} from its parts")
+    return wrong
+
+
+def _constants(plan: Plan) -> list[str]:
+    """Where the constants that the plan was made with contradict the rest of it; there may be none."""
+    told, (model, _, dissimilarity) = plan.constants, plan.quality.partition("+")
+    weight = getattr(plan.world.scenario.objective, f"quality_weight_{model}")
+    expected = {"quality": model, "dissimilarity": dissimilarity, "c1": weight}
+    wrong = [
+        f"constants.{name}: {told[name]!r}, but the plan has {value!r}"
+        for name, value in expected.items()
+        if name in told and told[name] != value
+    ]
+    tasks = told.get("tasks", {name: {} for name in plan.world.task_names})
+    if not isinstance(tasks, dict) or set(tasks) != set(plan.world.task_names):
+        wrong.append("constants.tasks: not those of the scenario")
+    return wrong
+
+
+def _close(a: float, b: float, least: float = 0.0) -> bool:
+    return abs(a - b) <= RECORDED_TOLERANCE * max(least, abs(a), abs(b))
+
+
+def _entries(name: str, rule: str, wrong: Sequence[str]) -> Check:
+    """A check of single entries, with what is wrong in words."""
+    text = ", ".join(wrong[:3]) + (f", and {len(wrong) - 3} more" if len(wrong) > 3 else "")
+    return Check(name, rule, float(len(wrong)), "entries", len(wrong), text, _CHANGED if wrong else "")

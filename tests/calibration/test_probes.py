@@ -1,0 +1,177 @@
+"""Random schedules, what they reach, and a whole calibration on the embedded data."""
+
+import numpy as np
+import pytest
+
+from dmafl.calibration.dissimilarity import label_mix
+from dmafl.calibration.gram import gram_of_labels
+from dmafl.calibration.probes import EVERY, LAST, carry_out, run_probes, warmed_up
+from dmafl.calibration.random_jobs import MIXING, SMALLEST_BATCH, ProbePlan, probe_plan, random_jobs
+from dmafl.scenario.model import Task
+from dmafl.scenario.toml import from_plain
+from dmafl.theory.calibrated import TRUSTED, outside
+from dmafl.theory.calibration_fit import calibrate, rank_correlation
+from dmafl.theory.constants import Constants
+from dmafl.theory.course import predict_jobs
+from dmafl.theory.features import features
+from dmafl.theory.jobs import TaskJobs
+from dmafl.theory.label_bias import RECENT
+from dmafl.training.trainer import Components, Trainer
+
+SLOTS = 30
+DEVICES = 6
+
+
+def embedded(**changes: object) -> Trainer:
+    task = {
+        "dataset": "mnist",
+        "slots": SLOTS,
+        "samples": 200,
+        "max_staleness": 3,
+        "mix_decay": 0.0,
+    } | changes
+    return Trainer(
+        from_plain({"preset": "phone", "seed": 7, "fleet": {"devices": DEVICES}, "tasks": {"mnist": task}}),
+        Components(),
+    )
+
+
+@pytest.fixture
+def trainer(monkeypatch: pytest.MonkeyPatch, tmp_path) -> Trainer:
+    monkeypatch.delenv("DMAFL_DATA_DIR", raising=False)
+    monkeypatch.setenv("DMAFL_CACHE_DIR", str(tmp_path))
+    return embedded()
+
+
+def random_of(trainer: Trainer, number: int, slots: int = SLOTS) -> TaskJobs:
+    return random_jobs(trainer.tasks[0].settings, DEVICES, slots, seed=7, number=number)
+
+
+def test_the_slots_of_the_label_bias_are_those_tested() -> None:
+    assert RECENT == LAST * EVERY
+
+
+def test_random_schedules_can_be_carried_out_and_differ(trainer: Trainer) -> None:
+    task = trainer.tasks[0].settings
+    drawn = [random_of(trainer, number) for number in range(80)]
+    for jobs in drawn:
+        assert (jobs.staleness >= 0).all()
+        assert (jobs.staleness <= task.max_staleness).all()
+        assert ((jobs.batch >= SMALLEST_BATCH) & (jobs.batch <= jobs.samples)).all()
+        assert ((jobs.steps >= 1) & (jobs.steps <= 40)).all()
+        assert ((jobs.mix > 0) & (jobs.mix <= MIXING[1])).all()
+        for i in range(DEVICES):  # rule S2: the next job receives a version after the slot of the last
+            own = np.flatnonzero(jobs.device == i)
+            assert (jobs.version[own[1:]] > own[:-1]).all()
+    assert {len(set(jobs.device)) for jobs in drawn} == set(range(1, DEVICES + 1))
+    assert len({float(jobs.mix[0]) for jobs in drawn[::2]}) == 40
+    np.testing.assert_array_equal(drawn[3].device, random_of(trainer, 3).device)
+
+
+def test_a_probe_gives_the_same_outcome_again(trainer: Trainer) -> None:
+    jobs = random_of(trainer, 0)
+    first, again = carry_out(trainer, 0, jobs, 0), carry_out(trainer, 0, jobs, 0)
+    assert first.loss == again.loss
+    assert 0 < first.loss < 5
+    assert 0 <= first.accuracy <= 1
+    assert carry_out(trainer, 0, jobs, 1).loss != first.loss
+
+
+def test_probes_can_start_from_a_warmed_up_model(trainer: Trainer) -> None:
+    start = warmed_up(trainer, 0, slots=12, steps=5).model
+    before, after = (trainer.test(0, model, 1.0, False).loss for model in (trainer.first_model(0), start))
+    assert after < before
+    jobs = random_of(trainer, 1).with_(steps=np.ones(SLOTS), mix=np.full(SLOTS, 1e-3))
+    assert carry_out(trainer, 0, jobs, 1, start).loss == pytest.approx(after, abs=0.05)
+
+
+def test_calibration_on_embedded_data_predicts_runs_it_has_not_seen(trainer: Trainer) -> None:
+    """Sixteen probes and twelve runs of thirty slots: seconds, and enough to rank by."""
+    labels = label_mix(trainer, 0)
+    gram = gram_of_labels(labels.held)
+    none = np.zeros(DEVICES)
+    constants = Constants(
+        smoothness=1.0,
+        weak_convexity=0.0,
+        variability=1.0,
+        gradient_bound=1.0,
+        regularised_gradient_bound=1.0,
+        first_loss=2.3,
+        lowest_loss=0.0,
+        sample_variance=none,
+        dissimilarity=np.diag(gram),
+        gram=gram,
+        drift_idle=none,
+        drift_active=none,
+        drift_idle_size=none,
+        drift_active_size=none,
+    )
+    done = list(run_probes(trainer, 0, range(28), slots=SLOTS))
+    jobs, losses = [probe.jobs for probe in done], [probe.loss for probe in done]
+    calibration = calibrate(jobs[:16], losses[:16], constants, labels, slots=SLOTS)
+    predicted = [predict_jobs(one, constants, labels, calibration).value for one in jobs[16:]]
+    assert calibration.warning is None
+    assert rank_correlation(predicted, losses[16:]) > TRUSTED
+    assert calibration.spread < 0.5
+    seen = [features(one, constants, labels, calibration.response) for one in jobs[:16]]
+    assert all(outside(one, calibration) == () for one in seen)
+
+
+@pytest.mark.parametrize("growing", [True, False])
+def test_probes_cover_the_ranges_of_the_task(growing: bool) -> None:
+    """A plan may use any steps and batches that the task allows, so probes must come near all of them."""
+    drift = {"kind": "growth" if growing else "none", "start_fraction": 0.3}
+    wide = {"steps_min": 60, "steps_max": 90, "batch_min": 2, "batch_max": 150, "mixing": 0.05}
+    task = embedded(**wide, drift=drift).tasks[0].settings
+    drawn = [random_jobs(task, DEVICES, SLOTS, seed=7, number=number) for number in range(60)]
+    steps, batch = (np.concatenate([getattr(one, name) for one in drawn]) for name in ("steps", "batch"))
+    assert (steps.min(), batch.min()) == (1, 2)
+    assert steps.max() > 85
+    assert batch.max() > 120
+    assert all((one.batch <= one.samples).all() for one in drawn)
+    assert min(one.mix.max() for one in drawn) < MIXING[0]
+
+
+def test_narrow_ranges_leave_probes_of_any_kind_as_they_are() -> None:
+    narrow = {"steps_min": 5, "steps_max": 10, "batch_min": 16, "batch_max": 20}
+    for number in range(0, 10, 2):
+        usual, other = (
+            random_jobs(embedded(**own).tasks[0].settings, DEVICES, SLOTS, seed=7, number=number)
+            for own in ({}, narrow)
+        )
+        for name in ("device", "version", "steps", "batch", "mix"):
+            np.testing.assert_array_equal(getattr(usual, name), getattr(other, name))
+
+
+def test_every_other_probe_is_orderly() -> None:
+    """As plans are: in turn, with one amount of work and one staleness, within what the task allows."""
+    own = {
+        "steps_min": 5,
+        "steps_max": 10,
+        "batch_min": 16,
+        "batch_max": 20,
+        "max_staleness": 2,
+        "mixing": 0.4,
+    }
+    task = embedded(**own).tasks[0].settings
+    stale = set()
+    for number in range(1, 60, 2):
+        jobs = random_jobs(task, DEVICES, SLOTS, seed=7, number=number)
+        members = len(set(jobs.device))
+        assert members >= DEVICES / 2
+        np.testing.assert_array_equal(jobs.device[members:], jobs.device[:-members])
+        assert len(set(jobs.steps)) == len(set(jobs.batch)) == 1
+        assert 5 <= jobs.steps[0] <= 10
+        assert 16 <= jobs.batch[0] <= 20
+        assert jobs.mix.max() == pytest.approx(0.4)
+        settled = jobs.staleness[members:]
+        assert settled.min() == settled.max() <= 2
+        stale.add(int(settled[0]))
+    assert stale == {0, 1, 2}
+
+
+def test_how_long_probes_are() -> None:
+    linear, deep = (Task(slots=200, steps_min=5, steps_max=60, model=model) for model in ("softmax", "cnn"))
+    assert probe_plan(linear) == ProbePlan(slots=150, largest_steps=60, warm_up_slots=0)
+    assert probe_plan(linear.model_copy(update={"slots": 40})).slots == 40
+    assert probe_plan(deep) == ProbePlan(slots=60, largest_steps=20, warm_up_slots=60)
