@@ -105,9 +105,9 @@ def test_bars_on_a_terminal() -> None:
     out = Console(file=written, force_terminal=True, width=100, color_system=None)
     with MeasureView(out) as view:
         view.stage("digits", "curvature")
-        view.probes("digits", 1, 4)
-        for _ in range(3):
-            view.probed("digits")
+        view.total("digits", 4, 1)
+        for probe in range(3):
+            view.ended("digits", f"probe {probe}")
     last = written.getvalue()
     assert "digits" in last
     assert "4/4" in last

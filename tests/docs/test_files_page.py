@@ -216,6 +216,6 @@ def test_metadata_of_models_are_those_of_the_page(looked):
 
 def test_sweep_columns_are_those_of_the_file():
     from dmafl.experiments.sweep.outcome import NUMBERS
-    from dmafl.experiments.sweep.sweep import TEXTS
+    from dmafl.experiments.sweep.sweep_folder import TEXTS
 
     assert columns("sweep.parquet") == [*TEXTS, *NUMBERS]
