@@ -10,8 +10,8 @@ MAX_VALUE_CHARS = 200
 _OBEYED = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-"""What a terminal or a reader's eye would take for a command: escape sequences, line ends, changes of direction; and
-bytes of a file's name that are no text."""
+"""Characters that a terminal would obey instead of show (escape sequences, line ends, changes of text direction), and
+bytes of a file name that are not text."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def bad_input(name: str, rule: str, value: object, remedy: str) -> BadInput:
 
 
 def file_trouble(error: OSError) -> BadInput:
-    """What the operating system says of a file, as a `BadInput`."""
+    """An error of the operating system about a file, as a `BadInput`."""
     return bad_input(
         str(error.filename or "file"),
         "must be readable or writable",
@@ -64,10 +64,10 @@ def show(value: object) -> str:
 
 
 def visible(text: str, lines: bool = False) -> str:
-    """`text` with signs that would be obeyed, not shown, spelled out, as in `\\x1b`; `lines`: it may have several."""
+    """`text` with control characters written out, as in `\\x1b`; with `lines`, its line ends stay."""
     if lines:
         return "\n".join(visible(line) for line in text.split("\n"))
-    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    return _OBEYED.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 class ShownAsIs(str):

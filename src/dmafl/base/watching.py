@@ -1,4 +1,4 @@
-"""Who sees how long work goes: a view that draws bars, or nobody."""
+"""Progress of long work, reported to a watcher: a view that draws bars, or one that shows nothing."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Protocol
 
 
 class Watcher(Protocol):
-    """Sees how measuring, a sweep or a study goes. `name` says which count is meant: a task, `points`, `units`."""
+    """Receives the progress of a measurement, a sweep or a study; `name`: what is counted (a task, `points`, `units`)."""
 
     def stage(self, name: str, text: str) -> None:
         """What is being done for `name` now."""
         ...
 
     def total(self, name: str, pieces: int, done: int) -> None:
-        """So many pieces of `name` are wanted, and so many of them are there already."""
+        """`name` has `pieces` pieces in all, of which `done` are done already."""
         ...
 
     def begun(self, name: str, piece: str) -> None:
@@ -26,7 +26,7 @@ class Watcher(Protocol):
         ...
 
     def part(self, text: str) -> AbstractContextManager[Watcher]:
-        """Who watches a part of the work that has counts of its own; `text` names the part."""
+        """The watcher of a part of the work that has its own counts; `text` names the part."""
         ...
 
 

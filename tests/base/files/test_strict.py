@@ -22,6 +22,7 @@ from dmafl.base.errors import BadInput
 from dmafl.base.files import (
     naming,
     npz,
+    parquet,
     parquet_layout,
     parse_json,
     parse_parquet,
@@ -36,6 +37,7 @@ from dmafl.base.files import (
     write_checked,
     write_checked_bytes,
 )
+from dmafl.base.files.limits import MAX_EXPANDED_BYTES
 
 # -- regular files only, of bounded length -------------------------------------------------------------------
 
@@ -254,11 +256,14 @@ def test_many_rows_and_large_pages_are_refused_unread(monkeypatch: pytest.Monkey
     monkeypatch.setattr(pq.ParquetFile, "read", lambda self: pytest.fail("it was read"))
     ones = written(pa.table({"a": np.ones(100_000)}), compression="zstd")
     assert len(ones) < 5_000
+    monkeypatch.setattr(parquet, "MAX_EXPANDED_BYTES", 700_000)
     with pytest.raises(BadInput, match="100,000 rows of 1 columns"):
-        parse_parquet(ones, "t", "table", max_expanded=700_000)
+        parse_parquet(ones, "t", "table")
     plain = written(pa.table({"a": ["x" * 10] * 1000}), compression="zstd", use_dictionary=False)
+    monkeypatch.setattr(parquet, "MAX_EXPANDED_BYTES", 10_000)
     with pytest.raises(BadInput, match="pages that unpack"):
-        parse_parquet(plain, "t", "table", max_expanded=10_000)
+        parse_parquet(plain, "t", "table")
+    monkeypatch.setattr(parquet, "MAX_EXPANDED_BYTES", MAX_EXPANDED_BYTES)
     monkeypatch.setattr(parquet_layout, "MAX_PAGES", 1)
     with pytest.raises(BadInput, match="over 1 pages"):
         parse_parquet(written(PLAIN), "t", "table")

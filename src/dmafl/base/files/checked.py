@@ -1,4 +1,4 @@
-"""JSON with the checksum of its own content, so that a file that was damaged is never believed."""
+"""JSON with the checksum of its own content, so that a damaged file is never used."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def write_checked(path: Path, content: Any) -> None:
 
 def read_checked(path: Path, what: str, remedy: str = COMPLETE, max_bytes: int = MAX_JSON_BYTES) -> Any:
     """What `write_checked` wrote to `path`; refuses a file whose content has another checksum."""
-    given = read_bytes(path, what, max_bytes)
+    framed = read_bytes(path, what, max_bytes)
     end = len(_BEFORE) + _DIGITS
     start = end + len(_BETWEEN)
-    framed = given.startswith(_BEFORE) and given[end:start] == _BETWEEN and given.endswith(_AFTER)
-    if not framed or len(given) < start + len(_AFTER):
+    is_framed = framed.startswith(_BEFORE) and framed[end:start] == _BETWEEN and framed.endswith(_AFTER)
+    if not is_framed or len(framed) < start + len(_AFTER):
         rule = f"must be a {what} that begins with its checksum"
         raise bad_input(str(path), rule, ShownAsIs("something else, or a part of one"), remedy)
-    body = given[start : -len(_AFTER)]
-    check_sha256(body, given[len(_BEFORE) : end].decode(errors="replace"), str(path), what, remedy)
+    body = framed[start : -len(_AFTER)]
+    check_sha256(body, framed[len(_BEFORE) : end].decode(errors="replace"), str(path), what, remedy)
     return parse_json(body, str(path), what, remedy)
 
 
@@ -46,9 +46,9 @@ def read_checked_bytes(
     path: Path, what: str, remedy: str = COMPLETE, max_bytes: int = MAX_MODEL_BYTES
 ) -> bytes:
     """What `write_checked_bytes` wrote to `path`."""
-    given = read_bytes(path, what, max_bytes)
-    first, content = given[: len(_FIRST) + _DIGITS], given[len(_FIRST) + _DIGITS + 1 :]
-    if not first.startswith(_FIRST) or given[len(first) : len(first) + 1] != b"\n":
+    written = read_bytes(path, what, max_bytes)
+    first, content = written[: len(_FIRST) + _DIGITS], written[len(_FIRST) + _DIGITS + 1 :]
+    if not first.startswith(_FIRST) or written[len(first) : len(first) + 1] != b"\n":
         rule = f"must be a {what} that begins with its checksum"
         raise bad_input(str(path), rule, ShownAsIs("something else"), remedy)
     check_sha256(content, first[len(_FIRST) :].decode(errors="replace"), str(path), what, remedy)
@@ -57,7 +57,7 @@ def read_checked_bytes(
 
 def check_sha256(content: bytes, wanted: str, name: str, what: str, remedy: str) -> None:
     """Refuse `content` whose SHA-256 is not the one that was noted when it was written."""
-    found = sha256_of(content)
-    if found != wanted:
+    actual = sha256_of(content)
+    if actual != wanted:
         rule = f"must be the {what} that was written, with the SHA-256 {wanted[:12]}"
-        raise bad_input(name, rule, ShownAsIs(f"{found[:12]}: the file was damaged or changed"), remedy)
+        raise bad_input(name, rule, ShownAsIs(f"{actual[:12]}: the file was damaged or changed"), remedy)

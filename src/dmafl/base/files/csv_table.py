@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.files.damage import refusing
 from dmafl.base.files.limits import MAX_EXPANDED_BYTES, MAX_FILE_BYTES
 from dmafl.base.files.reading import COMPLETE, decoded, read_bytes
 
 Table = Any
-"""A `pyarrow.Table`; the library is slow to import, so that it is where it is needed."""
+"""A `pyarrow.Table`; the library is slow to import, so it is imported only where it is needed."""
 _CELL_BYTES = 16
 _MAX_COLUMNS = 10_000
 
@@ -21,7 +21,9 @@ def read_csv(path: Path, what: str, *, remedy: str = COMPLETE, max_bytes: int = 
     import pyarrow.csv
 
     content = read_bytes(path, what, max_bytes)
-    try:
+    errors = (pa.ArrowException, ValueError, OSError, MemoryError, LookupError, TypeError)
+    rule = f"must be a {what} as CSV with a header line, or as Parquet"
+    with refusing(errors, str(path), rule, remedy):
         decoded(content, str(path), what)
         columns = content.partition(b"\n")[0].count(b",") + 1
         cells = content.count(b",") + content.count(b"\n") + content.count(b"\r")
@@ -31,8 +33,4 @@ def read_csv(path: Path, what: str, *, remedy: str = COMPLETE, max_bytes: int = 
             pa.BufferReader(content), parse_options=pyarrow.csv.ParseOptions(newlines_in_values=False)
         )
         table.validate(full=True)
-    except (pa.ArrowException, ValueError, OSError, MemoryError, LookupError, TypeError) as error:
-        reason = (str(error).splitlines() or ["unreadable"])[0]
-        rule = f"must be a {what} as CSV with a header line, or as Parquet"
-        raise bad_input(str(path), rule, ShownAsIs(reason), remedy) from None
-    return table
+        return table

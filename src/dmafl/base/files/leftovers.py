@@ -1,4 +1,4 @@
-"""Half-written files whose writer has died: told from live ones by a lock on the file itself, and removed."""
+"""Half-written files whose writer has died: they are recognised by a lock on the file itself, and removed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 PART = re.compile(r"\..+\.[a-z0-9_]{8}\.part")
 """Names that `replacing` gives to files until they are whole."""
 _cleaned: set[str] = set()
-"""Folders that this process has looked through: once is enough, later leftovers are the next command's."""
+"""Folders that this process has cleaned: once is enough, and what is left later is removed by the next command."""
 
 
 def clean_once(folder: Path) -> None:
@@ -31,11 +31,11 @@ def clean_once(folder: Path) -> None:
 
 if sys.platform == "win32":
     OLD_S = 3600.0
-    """A part that nobody has written to for so long has no writer [s]."""
+    """A part that was not written to for this long has no writer [s]."""
 
     @contextmanager
     def held(handle: int) -> Iterator[bool]:
-        """Close the file: one that is open cannot take another's place there."""
+        """Close the file: on Windows an open file cannot replace another one."""
         os.close(handle)
         yield True
 
@@ -47,9 +47,10 @@ else:
 
     @contextmanager
     def held(handle: int) -> Iterator[bool]:
-        """Show that the open file has a live writer while the block runs, then close it; whether it is still there.
+        """Lock the open file while the block runs, so that it counts as being written, then close it.
 
-        Who removes a leftover holds it meanwhile: either the writer comes first, or it sees that its file is gone.
+        Gives whether the file still exists. A process that removes a leftover holds the same lock: either the writer
+        gets it first, or the writer sees that its file was removed.
         """
         try:
             with suppress(OSError):  # a file system without locks
@@ -59,7 +60,7 @@ else:
             os.close(handle)
 
     def _remove_if_dead(part: Path) -> None:
-        """Remove the file if nobody writes it any more; in doubt somebody does."""
+        """Remove the file if no process writes it any more; if that is uncertain, keep it."""
         handle = os.open(part, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

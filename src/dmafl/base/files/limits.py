@@ -1,26 +1,26 @@
-"""How large each kind of file may be, and how much it may come to in memory; above that it is refused unread."""
+"""How large each kind of file may be, on disk and in memory; a larger one is refused before it is read."""
 
 from __future__ import annotations
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 MAX_SCENARIO_BYTES = 5_000_000
-"""A scenario larger than this is not a scenario; stops noise before a parser chews on it."""
+"""No scenario is larger than this; a file of random bytes is refused before it is parsed."""
 MAX_JSON_BYTES = 256 * MIB
 """Measured constants of 1,000 devices have three matrices of a million numbers for each task."""
 MAX_FILE_BYTES = 4 * GIB
-"""Data sets and tables, which are read as they are."""
+"""Data sets and tables, which are read without being expanded."""
 MAX_TABLE_BYTES = 128 * MIB
-"""Tables that a scenario names; texts of a table are held apart from each other once it is read."""
+"""Tables that a scenario names; each text of a table is a separate object once it is read."""
 MAX_MODEL_BYTES = GIB
 """Models and the arrays of a checkpoint."""
 MAX_EXPANDED_BYTES = GIB
-"""What the content of one file may come to in memory."""
+"""The most memory that the content of one file may take."""
 
 MAX_DEPTH = 32
-"""Lists and tables within each other; ours have at most ten."""
+"""Levels of nested lists and tables; ours have at most ten."""
 MAX_WHOLE = 2**64
-"""Whole numbers are below this, so that every one of them has a machine's type."""
+"""Whole numbers are below this, so that each of them fits a machine type."""
 MAX_KEY_PARTS = 8
 """Parts of a dotted key in TOML; ours have at most four."""
 

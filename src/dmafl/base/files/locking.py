@@ -1,4 +1,4 @@
-"""One command at a time in a folder that is written to. The operating system lets go of a lock when its holder dies."""
+"""One command at a time writes to a folder. The operating system releases a lock when its holder dies."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from typing import Any
 from dmafl.base.errors import BadInput, ShownAsIs, bad_input
 
 LOCK = ".dmafl.lock"
-"""The file in a folder that its user holds; says who that is. It is no output, and gone when nobody is there."""
+"""The lock file in a folder, which names its holder. It is not an output, and is removed when the lock is released."""
 PATIENCE_S = 3.0
-"""How long to wait for a lock: processes of a command that was killed end within two seconds [s]."""
+"""How long to wait for a lock [s]: processes of a command that was killed end within two seconds."""
 LOOK_EVERY_S = 0.05
 MAX_WORDS, MAX_SIGNATURE = 100, 100_000
 """Characters that a message shows of a command or a host, and bytes that are read of a lock file."""
 _FREE_BYTE = 1 << 30
-"""On Windows nobody else can read bytes that are locked, so one is locked that is not there."""
+"""On Windows no other process can read locked bytes, so the locked byte is one beyond the end of the file."""
 
 
 @contextmanager
 def locked(folder: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
-    """Hold `folder`, made if it is not there, against other commands; refuses if another one holds it.
+    """Lock `folder`, made if it does not exist, against other commands; refuses if another command holds it.
 
-    Where a file system has no locks, nothing is held.
+    On a file system without locks nothing is locked.
     """
     is_new = not _is_there(folder)
     handle = _acquired(folder / LOCK, time.monotonic() + patience_s)
@@ -46,7 +46,7 @@ def locked(folder: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
 
 
 def _is_there(folder: Path) -> bool:
-    """Whether there is a folder; refuses a file. Looks once: another command may make or remove it at any time."""
+    """Whether `folder` exists; refuses a file. Looks once: another command may make or remove it at any time."""
     try:
         mode = folder.stat().st_mode
     except FileNotFoundError:
@@ -57,7 +57,7 @@ def _is_there(folder: Path) -> bool:
 
 
 def try_lock(handle: int) -> bool:
-    """Lock an open file for this process; False if another one has it. True where a file system has no locks."""
+    """Lock an open file for this process; False if another process has it. True on a file system without locks."""
     try:
         _lock(handle)
     except OSError as error:
@@ -75,7 +75,7 @@ def _acquired(path: Path, until: float) -> int:
         handle = _opened(path)
         try:
             if try_lock(handle):
-                # Who had it before may have removed the file after we opened it: then it locks nobody out.
+                # The holder before us may have removed the file after we opened it: then our lock keeps no one out.
                 if _is_at(handle, path):
                     _sign(handle)
                     return handle
@@ -100,8 +100,8 @@ def _opened(path: Path) -> int:
         try:
             return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         except FileNotFoundError:
-            continue  # who had the folder before has removed it just now
-        except OSError as error:  # of the folder, which is what the user has named
+            continue  # the holder before us has just removed the folder
+        except OSError as error:  # reported for the folder, which is what the user has named
             raise OSError(error.errno, error.strerror, str(path.parent)) from None
 
 
@@ -113,7 +113,7 @@ def _is_at(handle: int, path: Path) -> bool:
 
 
 def _sign(handle: int) -> None:
-    """Say who holds it. A disk that is full is told by what is written next."""
+    """Write who holds the lock. A full disk is reported by the next thing that is written."""
     holder = {
         "pid": os.getpid(),
         "host": socket.gethostname(),
@@ -134,8 +134,8 @@ def _command() -> str:
 
 
 def _release(handle: int, path: Path) -> None:
-    """Remove the file while it is still ours, then let go; whoever opened it meanwhile finds it gone."""
-    if os.name == "nt":  # no file is removed there that is open
+    """Remove the file while the lock is still ours, then release it; who opened it meanwhile sees that it is gone."""
+    if os.name == "nt":  # an open file cannot be removed there
         os.close(handle)
         with suppress(OSError):
             path.unlink()
@@ -161,15 +161,16 @@ def _holder(handle: int) -> str:
     """Who holds the lock, as far as its file says."""
     try:
         os.lseek(handle, 0, os.SEEK_SET)
-        said: Any = json.loads(os.read(handle, MAX_SIGNATURE))
-        words = {name: _printable(said[name]) for name in ("command", "host", "since")}
-        return f"process {int(said['pid'])} on {words['host']} (`{words['command']}`) since {words['since']}"
+        signature: Any = json.loads(os.read(handle, MAX_SIGNATURE))
+        words = {name: _printable(signature[name]) for name in ("command", "host", "since")}
+        process = f"process {int(signature['pid'])} on {words['host']}"
+        return f"{process} (`{words['command']}`) since {words['since']}"
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "a process that has not said who it is"
 
 
-def _printable(given: object) -> str:
-    return "".join(one if one.isprintable() else "?" for one in str(given)[:MAX_WORDS])
+def _printable(value: object) -> str:
+    return "".join(sign if sign.isprintable() else "?" for sign in str(value)[:MAX_WORDS])
 
 
 if sys.platform == "win32":

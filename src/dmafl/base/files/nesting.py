@@ -1,4 +1,4 @@
-"""How deep brackets lie within each other, found without parsing."""
+"""How deep brackets are nested, without parsing."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _TEXT = re.compile(rb'"[^"]*"')
 
 
 def depth_of(content: bytes) -> int:
-    """The deepest nesting of brackets in `content`, not counting those in quotes; it has no escapes any more."""
+    """The deepest nesting of brackets in `content`, not counting those in quotes; escapes must be removed before."""
     import numpy as np
 
-    kept = content.translate(_ALIKE, _REST)
-    # Most texts have no brackets and are empty by now; two of them in turn may as well be one.
-    brackets = _TEXT.sub(b"", kept.replace(b'""', b""))
+    signs = content.translate(_ALIKE, _REST)
+    # Most texts have no brackets and are empty by now; two empty ones in a row are removed quickly.
+    brackets = _TEXT.sub(b"", signs.replace(b'""', b""))
     if not brackets:
         return 0
     steps = np.where(np.frombuffer(brackets, dtype=np.uint8) == ord("["), np.int32(1), np.int32(-1))

@@ -1,4 +1,4 @@
-"""What a user is told once beside the work: a kept file that is damaged and is made again."""
+"""Notices that are shown once per process, for example that a damaged file of the cache is made again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _said: set[str] = set()
 
 
 def say_once(text: str) -> None:
-    """Write a line to standard error (or wherever logging goes), if this process has not said it yet."""
+    """Write a line to standard error (or wherever logging goes), once per process."""
     if text not in _said:
         _said.add(text)
         _LOG.warning("%s", text)

@@ -1,4 +1,4 @@
-"""Archives of arrays (.npz) read strictly: the directory and every header first, then no byte more than they say."""
+"""Archives of arrays (.npz) read strictly: directory and headers first, then no more bytes than they declare."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.files.damage import refusing
 from dmafl.base.files.limits import ALWAYS_ALLOWED_BYTES, MAX_DIRECTORY_BYTES, MAX_FILE_BYTES, MAX_RATIO
 
 REMEDY = "Copy or make the file again."
@@ -33,11 +33,24 @@ _ENTRIES = {
     "shape": re.compile(r"'shape'\s*:\s*\(((?:\d{1,18}L?\s*,?\s*)*)\)"),
 }
 _CHUNK_BYTES = 1 << 20
+_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    ValueError,
+    LookupError,
+    RuntimeError,
+    OverflowError,
+    MemoryError,
+)
+"""What a damaged archive makes its reader raise."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """What a .npy file says of its array, and where the array begins."""
+    """Type and shape of the array of a .npy file, and the byte at which it begins."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -51,16 +64,16 @@ class Header:
 
 
 def read_headers(file: IO[bytes], where: str, names: Collection[str] | None = None) -> dict[str, Header]:
-    """The headers of the arrays (all, or of `names` those that are there), without reading the arrays."""
-    with damage(where, ".npz file"):
+    """The headers of the arrays (all, or those of `names` that exist), without reading the arrays."""
+    with _checked(where, ".npz file"):
         return _headers(_opened(file), names)
 
 
 def read_arrays(
     file: IO[bytes], where: str, names: Collection[str] | None = None, max_bytes: int = MAX_FILE_BYTES
 ) -> dict[str, NDArray[Any]]:
-    """The arrays (all, or of `names` those that are there); nothing in the file is ever executed."""
-    with damage(where, ".npz file"):
+    """The arrays (all, or those of `names` that exist); nothing in the file is ever executed."""
+    with _checked(where, ".npz file"):
         archive = _opened(file)
         headers = _headers(archive, names)
         _check_total(archive, headers, max_bytes)
@@ -69,7 +82,7 @@ def read_arrays(
 
 def parse_npy(content: bytes, where: str) -> NDArray[Any]:
     """The array of a single .npy file."""
-    with damage(where, ".npy file"):
+    with _checked(where, ".npy file"):
         file = io.BytesIO(content)
         header = _header(file)
         if header.size != len(content) - header.start:
@@ -87,9 +100,9 @@ def _opened(file: IO[bytes]) -> zipfile.ZipFile:
     if len(end) < _END_BYTES or end[:4] != _END or end[20:] != b"\0\0":
         raise ValueError("no zip archive, or a part of one")
     size, offset = struct.unpack("<II", end[12:20])
-    rest = tail[:-_END_BYTES]
-    if rest[-_LOCATOR_BYTES:][:4] == _LOCATOR:
-        large = rest[:-_LOCATOR_BYTES][-_LARGE_END_BYTES:]
+    before_end = tail[:-_END_BYTES]
+    if before_end[-_LOCATOR_BYTES:][:4] == _LOCATOR:
+        large = before_end[:-_LOCATOR_BYTES][-_LARGE_END_BYTES:]
         if len(large) < _LARGE_END_BYTES or large[:4] != _LARGE_END:
             raise ValueError("a zip archive with a damaged end")
         size, offset = struct.unpack("<QQ", large[40:56])
@@ -100,26 +113,26 @@ def _opened(file: IO[bytes]) -> zipfile.ZipFile:
 
 
 def _headers(archive: zipfile.ZipFile, names: Collection[str] | None) -> dict[str, Header]:
-    found: dict[str, Header] = {}
+    headers: dict[str, Header] = {}
     for info in archive.infolist():
         name = info.filename.removesuffix(".npy")
         if names is not None and name not in names:
             continue
-        if name in found or name == info.filename:
+        if name in headers or name == info.filename:
             raise ValueError(f"an entry {info.filename[:60]!r}, twice or not an array")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ValueError(f"{name[:60]} is compressed in a way we do not read")
         with archive.open(info) as member:
-            found[name] = header = _header(member)
+            headers[name] = header = _header(member)
         if info.file_size != header.start + header.size:
-            found_bytes = info.file_size - header.start
-            raise ValueError(f"{name[:60]} has not as many bytes as its shape says: {found_bytes:,}")
-    return found
+            array_bytes = info.file_size - header.start
+            raise ValueError(f"{name[:60]} has not as many bytes as its shape says: {array_bytes:,}")
+    return headers
 
 
-def _check_total(archive: zipfile.ZipFile, wanted: Mapping[str, Header], max_bytes: int) -> None:
-    unpacked = sum(header.size for header in wanted.values())
-    packed = sum(archive.getinfo(f"{name}.npy").compress_size for name in wanted)
+def _check_total(archive: zipfile.ZipFile, headers: Mapping[str, Header], max_bytes: int) -> None:
+    unpacked = sum(header.size for header in headers.values())
+    packed = sum(archive.getinfo(f"{name}.npy").compress_size for name in headers)
     limit = min(max_bytes, max(ALWAYS_ALLOWED_BYTES, MAX_RATIO * packed))
     if unpacked > limit:
         raise ValueError(
@@ -137,7 +150,7 @@ def _array(archive: zipfile.ZipFile, name: str, header: Header) -> NDArray[Any]:
 
 
 def _filled(file: IO[bytes], header: Header) -> NDArray[Any]:
-    """The array that `file` stands before, read piece by piece into its final place."""
+    """The array at the current position of `file`, read piece by piece into its final place."""
     flat = np.empty(header.size, dtype=np.uint8)
     view, place = flat.data, 0
     while place < header.size:
@@ -150,7 +163,7 @@ def _filled(file: IO[bytes], header: Header) -> NDArray[Any]:
 
 
 def _header(file: IO[bytes]) -> Header:
-    """The header that `file` stands before: plain numbers only, never objects or records."""
+    """The header at the current position of `file`: plain numbers only, never objects or records."""
     first = file.read(8)
     if len(first) < 8 or first[:6] != _MAGIC or first[6] not in (1, 2, 3):
         raise ValueError("an entry that is no array")
@@ -175,22 +188,5 @@ def _header(file: IO[bytes]) -> Header:
     return Header(dtype, sizes, order[1] == "True", len(first) + digits + length)
 
 
-@contextmanager
-def damage(where: str, what: str, remedy: str = REMEDY) -> Iterator[None]:
-    """One message for whatever a damaged archive makes its reader raise."""
-    try:
-        yield
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        struct.error,
-        EOFError,
-        OSError,
-        ValueError,
-        LookupError,
-        RuntimeError,
-        OverflowError,
-        MemoryError,
-    ) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise bad_input(where, f"must be a whole {what}", ShownAsIs(reason), remedy) from None
+def _checked(where: str, what: str) -> AbstractContextManager[None]:
+    return refusing(_ERRORS, where, f"must be a whole {what}", REMEDY)

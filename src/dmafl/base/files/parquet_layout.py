@@ -1,7 +1,7 @@
 """The layout of a Parquet file: rows, columns and pages, from its footer and the headers of its pages alone.
 
-A footer may say less than its pages hold, and a page is unpacked at the length that its own header says. The library
-that reads the values ends the process on some damaged footers, so that it sees none that we have not looked at.
+A footer may declare less than its pages hold, and a page is unpacked to the length that its own header declares. The
+library that reads the values crashes the process on some damaged footers, so every footer is checked here first.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from dmafl.base.files.limits import MAX_FOOTER_BYTES
 from dmafl.base.files.thrift import Fields, read_struct
 
 MAX_PAGES = 100_000
-"""A page has about a megabyte, so this is far beyond any table of ours."""
+"""A page has about a megabyte, so no table of ours has nearly as many."""
 _MAGIC = b"PAR1"
 _TYPES, _FIXED_LENGTH = range(8), 7
 _DATA_PAGE, _DATA_PAGE_2 = 0, 3
 _HEADERS = {_DATA_PAGE: (5, 2), _DATA_PAGE_2: (8, 4)}
-"""Kind of page -> the field with its own header, and in that the field with its encoding."""
+"""Kind of page -> number of the field with the page's header, and number of the field in it with the encoding."""
 _SHARED_BEGINNINGS = 7
-"""Encoding DELTA_BYTE_ARRAY: every text repeats the beginning of the one before, so a few bytes may be gigabytes."""
+"""Encoding DELTA_BYTE_ARRAY: every text repeats the beginning of the one before, so a few bytes may unpack to GB."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def check_pages(content: bytes, layout: Layout, limit: int) -> None:
 
 
 def _footer(content: bytes) -> Fields:
-    """The last eight bytes give the footer's length, which must fit; nothing of it is parsed before."""
+    """The parsed footer; its length, given before the last four bytes, is checked before it is parsed."""
     if len(content) < 12 or content[:4] != _MAGIC or content[-4:] != _MAGIC:
         raise ValueError("no Parquet file, or a part of one")
     length = int.from_bytes(content[-8:-4], "little")
@@ -108,7 +108,7 @@ def _chunk(column: Any, kind: int) -> Fields:
 def _pages(content: bytes, chunk: Fields) -> Iterator[tuple[Fields, int, int]]:
     """Header, kind and unpacked length of every page of a column."""
     if chunk[5] == 0:
-        return  # no values: its pages are never looked at
+        return  # no values: its pages are never read
     position = chunk[9]
     dictionary = chunk.get(11, 0)
     if _is_whole(dictionary) and 0 < dictionary < position:
@@ -127,8 +127,8 @@ def _pages(content: bytes, chunk: Fields) -> Iterator[tuple[Fields, int, int]]:
 
 def _check_encoding(header: Fields, kind: int) -> None:
     if kind in _HEADERS:
-        own, encoding = _HEADERS[kind]
-        inner = header.get(own)
+        field, encoding = _HEADERS[kind]
+        inner = header.get(field)
         if not isinstance(inner, dict) or not _is_whole(inner.get(encoding)):
             raise ValueError("a page without its own header")
         if inner[encoding] == _SHARED_BEGINNINGS:

@@ -1,4 +1,4 @@
-"""Reading files that somebody else may have written: regular files of bounded length, and text that is UTF-8."""
+"""Reading files that others may have written: regular files of bounded length, and text in UTF-8."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from dmafl.base.errors import BadInput, ShownAsIs, bad_input
+from dmafl.base.errors import BadInput, Problem, ShownAsIs, bad_input
 from dmafl.base.files.limits import MAX_FILE_BYTES, MAX_SCENARIO_BYTES
 
 COMPLETE = "Check that the file is complete and was written by dmafl."
@@ -30,9 +30,9 @@ def read_text(path: Path, what: str, max_bytes: int = MAX_SCENARIO_BYTES) -> str
 
 
 def read_bytes(path: Path, what: str, max_bytes: int = MAX_FILE_BYTES) -> bytes:
-    """The bytes of the regular file `path`, or a `BadInput` that says why they cannot be had."""
+    """The bytes of the regular file `path`, or a `BadInput` that says why they cannot be read."""
     with open_regular(path, what, max_bytes) as file, readable(path, what):
-        # One byte more than it should have: a file that grows while it is read is seen to.
+        # One byte more than it should have, so that a file that grows while it is read is noticed.
         content = file.read(os.fstat(file.fileno()).st_size + 1)
         while more := file.read(_CHUNK_BYTES):
             content += more
@@ -56,10 +56,10 @@ def decoded(content: bytes, name: str, what: str) -> str:
 
 @contextmanager
 def open_regular(path: Path, what: str, max_bytes: int = MAX_FILE_BYTES) -> Iterator[IO[bytes]]:
-    """`path` open for reading, if it is a regular file of at most `max_bytes`; nothing else is ever read from."""
+    """`path` open for reading, if it is a regular file of at most `max_bytes`; anything else is refused unread."""
     with readable(path, what):
-        # Looked at before it is opened, since opening a device may do something, and after, since it may be another
-        # file by then; without blocking, since a pipe would wait for its other end.
+        # Checked before it is opened, since opening a device may have effects, and after, since another file may have
+        # taken its place; opened without blocking, since a pipe would wait for its other end.
         _check_kind(path, what, path.stat().st_mode)
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
         file = open(handle, "rb", buffering=0)  # noqa: SIM115, PTH123 - closed below
@@ -71,15 +71,15 @@ def open_regular(path: Path, what: str, max_bytes: int = MAX_FILE_BYTES) -> Iter
         yield file
 
 
-def too_large(path: Path, what: str, max_bytes: int, found: str) -> BadInput:
+def too_large(path: Path, what: str, max_bytes: int, size: str) -> BadInput:
     """The refusal of a file that is longer than its kind may be."""
     rule = f"must be a {what} of at most {max_bytes:,} bytes"
-    return bad_input(str(path), rule, ShownAsIs(found), "Check that this is the file you meant.")
+    return bad_input(str(path), rule, ShownAsIs(size), "Check that this is the file you meant.")
 
 
 @contextmanager
 def readable(path: Path, what: str) -> Iterator[None]:
-    """Say in words why the system does not let us read `path`."""
+    """Turn errors of the system while reading `path` into a `BadInput` that says why."""
     name = str(path)
     try:
         yield
@@ -100,10 +100,11 @@ def naming(path: Path) -> Iterator[None]:
     try:
         yield
     except BadInput as error:
-        name = str(path)
-        raise BadInput(
-            *(one if name in one.name else replace(one, name=f"{name}: {one.name}") for one in error.problems)
-        ) from None
+        raise BadInput(*(_named(problem, str(path)) for problem in error.problems)) from None
+
+
+def _named(problem: Problem, file: str) -> Problem:
+    return problem if file in problem.name else replace(problem, name=f"{file}: {problem.name}")
 
 
 def _check_kind(path: Path, what: str, mode: int) -> None:

@@ -41,7 +41,7 @@ def parse_json(content: bytes, name: str, what: str, remedy: str = COMPLETE) -> 
 
 
 def _check(content: bytes) -> None:
-    """Refuse, before anything is expanded, what would take too much memory or lies too deep."""
+    """Refuse, before it is parsed, what would take too much memory or is nested too deep."""
     tables, lists = content.count(b"{"), content.count(b"[")
     values, texts = content.count(b","), content.count(b'"')
     expanded = 240 * tables + 64 * lists + 40 * values + 32 * texts

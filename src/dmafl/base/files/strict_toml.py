@@ -19,7 +19,7 @@ _TEXT = re.compile(
     r"|\#[^\n]*",
     re.DOTALL,
 )
-"""Text and comments. An end that is missing is no reason to try again, so the search takes linear time."""
+"""Text and comments. A missing end makes the pattern match to the end of the line or file, so time is linear."""
 _MAX_BITS = MAX_WHOLE.bit_length() - 1
 _BETWEEN = re.compile(r"[\n=,\[\]{}]")
 
@@ -28,17 +28,17 @@ def parse_toml(text: str, name: str, what: str, remedy: str) -> dict[str, Any]:
     """The values of the TOML text `text`, which `name` names in errors."""
     try:
         _check(text)
-        given = tomllib.loads(text)
+        values = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise bad_input(name, f"must be {what} in TOML", ShownAsIs(str(error)), remedy) from None
-    _check_numbers(given, "", name)
-    return given
+    _check_numbers(values, "", name)
+    return values
 
 
 def _check(text: str) -> None:
-    """Refuse, before it is parsed, what takes a parser too long or lies too deep."""
+    """Refuse, before it is parsed, what would take a parser too long or is nested too deep."""
     # A text in a key counts as one part of it.
-    bare = _TEXT.sub(lambda found: "" if found[0].startswith("#") else "t", text)
+    bare = _TEXT.sub(lambda match: "" if match[0].startswith("#") else "t", text)
     most = max((part.count(".") for part in _BETWEEN.split(bare)), default=0) + 1
     if most > MAX_KEY_PARTS:
         raise ValueError(f"a key of {most:,} parts, more than {MAX_KEY_PARTS}")
@@ -47,7 +47,7 @@ def _check(text: str) -> None:
 
 
 def _check_numbers(given: Any, key: str, name: str) -> None:
-    """All numbers in nested lists and tables, which are no deeper than allowed; the key of a bad one is named."""
+    """Refuse numbers in nested lists and tables that are not finite or too long, and name their key."""
     if isinstance(given, dict):
         for part, value in given.items():
             _check_numbers(value, f"{key}.{part}" if key else part, name)

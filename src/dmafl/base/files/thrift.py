@@ -1,4 +1,4 @@
-"""Structs in Thrift's compact protocol, as Parquet has them in its footer and before its pages; texts are skipped."""
+"""Structs in Thrift's compact protocol, which Parquet uses in its footer and before pages; texts are skipped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from dmafl.base.files.limits import MAX_FOOTER_LIST
 
 Fields = dict[int, Any]
-"""Number of a field -> a number, a truth value, a list, inner fields, or None for what is passed over."""
+"""Number of a field -> a number, a truth value, a list, inner fields, or None for a value that is skipped."""
 
 _MAX_DEPTH = 10
 _TRUE, _FALSE, _BYTE, _SHORT, _INT, _LONG, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)

@@ -1,4 +1,4 @@
-"""Writing files so that a reader never sees half of one, and their checksums."""
+"""Writing files so that a reader never sees a half-written one, and their checksums."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _new_part(path: Path) -> Iterator[Path]:
-    """An empty file beside `path`, held as long as it is written."""
+    """An empty file beside `path`, locked as long as it is written."""
     while True:
         try:
             handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        except OSError as error:  # of the file that is wanted, not of one that nobody knows
+        except OSError as error:  # reported for the file that the user knows, not for the temporary one
             raise OSError(error.errno, error.strerror, str(path)) from None
         with held(handle) as is_there:
             if is_there:

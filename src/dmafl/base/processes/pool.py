@@ -1,8 +1,8 @@
-"""Worker processes that can be killed at any moment without anybody waiting for ever.
+"""Worker processes that can be killed at any moment without blocking those that wait for them.
 
 `concurrent.futures.ProcessPoolExecutor` has one pipe for the results of all workers, and a lock around it. A worker
-that is killed while it sends leaves half a message in the pipe and keeps the lock: everyone who waits there waits for
-ever. Here every worker has a pipe of its own, whose other end no other process has: its death is the end of that pipe.
+that is killed while it sends leaves half a message in the pipe and keeps the lock, so all others wait for ever. Here
+every worker has its own pipe, whose other end no other process has: when the worker dies, that pipe ends.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _GONE = "a worker process has ended before its work was done"
 
 
 class WorkerPool(Executor):
-    """Runs functions in up to `count` processes, each started when there is work and nobody idle.
+    """Runs functions in up to `count` processes; one is started when there is work and no process is idle.
 
-    Every process calls `prepare(*given)` first. When one of them ends by itself, all results that are waited for are
-    `BrokenProcessPool`, and so is everything submitted later.
+    Every process calls `prepare(*arguments)` first. When a process ends by itself, all results that are not there yet
+    raise `BrokenProcessPool`, and so does everything submitted later.
     """
 
-    def __init__(self, count: int, prepare: Callable[..., None], *given: Any) -> None:
-        self._count, self._prepare, self._given = count, prepare, given
+    def __init__(self, count: int, prepare: Callable[..., None], *arguments: Any) -> None:
+        self._count, self._prepare, self._prepare_arguments = count, prepare, arguments
         self._context = SignalShieldedContext()
         self._orders: queue.SimpleQueue[tuple[Future[Any], Order] | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
@@ -55,7 +55,7 @@ class WorkerPool(Executor):
         return future
 
     def kill(self) -> None:
-        """End all processes at once; what is waited for is `BrokenProcessPool`."""
+        """End all processes at once; results that are not there yet raise `BrokenProcessPool`."""
         with self._lock:
             self._is_broken = True
             self._context.kill()
@@ -65,7 +65,7 @@ class WorkerPool(Executor):
             self._end_threads()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more orders; those that are there are carried out, or dropped with `cancel_futures`."""
+        """Accept no more orders; those that wait are carried out, or dropped with `cancel_futures`."""
         with self._lock:
             self._is_closed = True
             if cancel_futures:
@@ -78,11 +78,13 @@ class WorkerPool(Executor):
 
     def _start(self) -> None:
         """One more process, and a thread that gives it orders."""
-        here, there = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(there, self._prepare, self._given))
+        pipe, workers_end = self._context.Pipe()
+        process = self._context.Process(
+            target=_serve, args=(workers_end, self._prepare, self._prepare_arguments)
+        )
         process.start()
-        there.close()  # no one but the process has it: its death is the end of the pipe
-        thread = threading.Thread(target=self._give, args=(here, process), name="worker", daemon=True)
+        workers_end.close()  # only the process has it now, so that its death ends the pipe
+        thread = threading.Thread(target=self._give, args=(pipe, process), name="worker", daemon=True)
         self._threads.append(thread)
         thread.start()
 
@@ -95,7 +97,7 @@ class WorkerPool(Executor):
                     self._carry_out(pipe, future, order)
                 except (EOFError, OSError):
                     future.set_exception(BrokenProcessPool(_GONE))
-                    self.kill()  # nobody knows why: what the others hold may be as bad
+                    self.kill()  # the cause is unknown: it may affect the other processes too
                     break
             with self._lock:
                 self._unfinished -= 1
@@ -106,7 +108,7 @@ class WorkerPool(Executor):
     def _carry_out(pipe: Connection, future: Future[Any], order: Order) -> None:
         try:
             content = ForkingPickler.dumps(order)
-        except Exception as error:  # noqa: BLE001  whatever cannot be sent is the caller's trouble
+        except Exception as error:  # noqa: BLE001  what cannot be sent is the caller's error
             future.set_exception(error)
             return
         pipe.send_bytes(content)
@@ -121,7 +123,7 @@ class WorkerPool(Executor):
             future.set_exception(result)
 
     def _dropped(self) -> Iterator[Future[Any]]:
-        """Takes all orders back that nobody has begun."""
+        """Withdraws all orders that no process has begun."""
         with suppress(queue.Empty):
             while True:
                 item = self._orders.get_nowait()
@@ -133,9 +135,9 @@ class WorkerPool(Executor):
             self._orders.put(None)
 
 
-def _serve(pipe: Connection, prepare: Callable[..., None], given: tuple[Any, ...]) -> None:
+def _serve(pipe: Connection, prepare: Callable[..., None], prepare_arguments: tuple[Any, ...]) -> None:
     """What a process does: carry out orders until the pipe ends."""
-    prepare(*given)
+    prepare(*prepare_arguments)
     while True:
         try:
             function, arguments, named = pipe.recv()
@@ -147,12 +149,12 @@ def _serve(pipe: Connection, prepare: Callable[..., None], given: tuple[Any, ...
             content = ForkingPickler.dumps((False, _with_trace(error)))
         try:
             pipe.send_bytes(content)
-        except OSError:  # nobody waits for it any more
+        except OSError:  # no one waits for it any more
             return
 
 
 def _with_trace(error: Exception) -> Exception:
-    """The error with where it happened, as a note that travels with it; a plain one if it cannot travel itself."""
+    """The error with its traceback as a note, which is sent with it; a `RuntimeError` if it cannot be pickled."""
     where = "".join(traceback.format_exception(error))
     try:
         ForkingPickler.dumps(error)

@@ -1,7 +1,7 @@
-"""Processes that Ctrl-C and SIGTERM are not for, and that end with the process that started them.
+"""Processes that Ctrl-C and SIGTERM do not reach, and that end with the process that started them.
 
-A terminal and a batch system tell all processes of a job that it is to end, but only the first one can save it. If that
-one dies, however it does, nobody is left whom the others work for.
+A terminal and a batch system signal all processes of a job to end, but only the first one can save its state. If that
+one dies, for whatever reason, the others have no one to work for, and end too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from dmafl.base.processes.stopping import STOPPING
 
 ORPHANED = 1
-"""Exit code of a process whose parent is gone; nobody sees it."""
+"""Exit code of a process whose parent is gone; no one reads it."""
 
 
 class SignalShieldedProcess(SpawnProcess):
@@ -42,17 +42,17 @@ class SignalShieldedProcess(SpawnProcess):
 
 
 class SignalShieldedContext(SpawnContext):
-    """Starts fresh processes that these signals are not for, and knows them."""
+    """Starts new processes that ignore these signals, and keeps a list of them."""
 
     def __init__(self) -> None:
         super().__init__()
         self._started: list[SignalShieldedProcess] = []
 
-    def Process(self, *given: Any, **named: Any) -> SignalShieldedProcess:  # type: ignore[override]
+    def Process(self, *arguments: Any, **named: Any) -> SignalShieldedProcess:  # type: ignore[override]
         """A process of this context."""
-        made = SignalShieldedProcess(*given, **named)
-        self._started.append(made)
-        return made
+        process = SignalShieldedProcess(*arguments, **named)
+        self._started.append(process)
+        return process
 
     def kill(self) -> None:
         """End all processes of this context at once."""
@@ -62,13 +62,13 @@ class SignalShieldedContext(SpawnContext):
 
 
 class _Lifeline:
-    """A pipe that nobody writes to: its other end sees that this process is gone."""
+    """A pipe that is never written to: a child that reads its other end notices that this process is gone."""
 
     def __init__(self) -> None:
         self._owner = -1
 
     def other_end(self) -> Connection:
-        """What a child is given; one pipe does for all children of this process."""
+        """The end that a child gets; all children of this process share one pipe."""
         if self._owner != os.getpid():  # not made yet, or made before a fork and so the parent's
             self._owner = os.getpid()
             self._there, self._here = Pipe(duplex=False)
@@ -79,7 +79,7 @@ _lifeline = _Lifeline()
 
 
 def _begun(lifeline: Connection) -> SignalShieldedProcess:
-    """In the new process: watch over the parent from now on."""
+    """In the new process: begin to watch the parent."""
     threading.Thread(target=_end_with, args=(lifeline,), name="parent", daemon=True).start()
     return SignalShieldedProcess.__new__(SignalShieldedProcess)
 
