@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmafl.base.errors import BadInput
-from dmafl.data.partition import SCHEMES, largest_remainder, partition, shared_samples
+from dmafl.data.partition import SCHEMES, largest_remainder, partition
 
 BALANCED = np.repeat(np.arange(10), 100)
 
@@ -59,7 +59,7 @@ def test_promises_hold_for_every_scheme(case):
     if scheme == "k_labels":
         assert max(held_labels) <= options["labels_per_device"]
     assert result.shared == indices.size - len(np.unique(indices))
-    assert result.shared == shared_samples(labels, devices, samples, scheme, **options)
+    assert result.shared == partition(labels, devices, samples, scheme, **options, only_counts=True).shared
     # Sharing only when a class (for iid: everything) runs out.
     pools = (
         [np.arange(len(labels))]

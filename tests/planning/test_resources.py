@@ -18,7 +18,7 @@ from support.synthetic_problems import synthetic_problem
 AGREEMENT = 1e-5
 """Relative difference to IPOPT in the objective."""
 LIMIT = 1e-9
-"""Relative slack of the rules (dmafl.schedule.rules)."""
+"""Relative slack of the rules (dmafl.schedule.checks)."""
 STARTS = 5
 MODELS = (("calibrated", "gram"), ("sharp", "diagonal"))
 

@@ -9,8 +9,9 @@ import pytest
 
 from dmafl.base.randomness import generator
 from dmafl.schedule.build import round_robin
+from dmafl.schedule.checks import TOLERANCE
 from dmafl.schedule.jobs import Schedule
-from dmafl.schedule.rules import RULES, TOLERANCE, check_schedule
+from dmafl.schedule.rules import RULES, check_schedule
 from reference import slow_checker
 from reference.broken_schedules import MUTATIONS, Jobs, junk_jobs
 from reference.random_worlds import CHANNELS, Drawn, draw_executable, draw_world, plain_jobs, sized_to

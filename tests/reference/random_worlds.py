@@ -10,7 +10,7 @@ from scipy.special import exp1
 from dmafl.base.randomness import uniform
 from dmafl.scenario.model import Channel, Drift, Fleet, Scenario, Task
 from dmafl.scenario.model import uniform as between
-from dmafl.schedule.build import concatenate, earliest
+from dmafl.schedule.build import SlotWork, concatenate, earliest
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.timeline import replay
 from dmafl.world.channel import GainTrace
@@ -130,7 +130,7 @@ def draw_executable(
         low, high = world.devices.frequency_min_Hz[device], share_Hz[device]
         frequency_Hz = overclock * np.where(rng.random(task.slots) < 0.3, high, rng.uniform(low, high))
         allowed = task.max_staleness + 1 if in_flight is None else in_flight
-        part = earliest(world, j, device, steps, batch, frequency_Hz, allowed)
+        part = earliest(world, j, SlotWork(device, steps, batch, frequency_Hz), allowed)
         if one_after_another and parts:
             begin_s = replay(world, parts[-1]).end_s.max()
             part = Schedule.from_columns(part.columns() | {"start_s": part.start_s + begin_s})

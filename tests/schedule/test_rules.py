@@ -6,8 +6,9 @@ import pytest
 from dmafl.scenario.model import Channel, Drift, Fleet, Scenario, Task, constant
 from dmafl.scenario.presets import preset
 from dmafl.schedule.build import round_robin
+from dmafl.schedule.checks import TOLERANCE, Check
 from dmafl.schedule.jobs import Schedule
-from dmafl.schedule.rules import TOLERANCE, Check, check_schedule
+from dmafl.schedule.rules import check_schedule
 from dmafl.world.world import World
 
 ROUNDING = 1e-9

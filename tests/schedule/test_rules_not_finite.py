@@ -9,8 +9,10 @@ import pytest
 
 import dmafl
 from dmafl.scenario.toml import from_plain
+from dmafl.schedule.checks import Check, exceeds
 from dmafl.schedule.jobs import INTEGER_COLUMNS, Schedule
-from dmafl.schedule.rules import RULES, Check, Replayed, check_schedule, exceeds
+from dmafl.schedule.replayed import Replayed
+from dmafl.schedule.rules import RULES, check_schedule
 from dmafl.schedule.timeline import Timeline
 
 

@@ -7,7 +7,7 @@ import dmafl
 from dmafl.base.errors import BadInput
 from dmafl.learning.aggregation import Constant, Hinge, Polynomial, mix_weight
 from dmafl.scenario.model import Task
-from dmafl.schedule.rules import TOLERANCE
+from dmafl.schedule.checks import TOLERANCE
 from dmafl.schedule.timeline import replay
 from dmafl.theory.constants import NOT_NEGATIVE, PER_DEVICE, Constants
 from dmafl.theory.jobs import jobs_of

@@ -30,9 +30,9 @@ class Dataset:
     source: str
     """Path of the file, or where else the samples come from."""
     sha256: str
-    """Of the file read; of the arrays where there is no file."""
+    """Checksum of the file read; of the arrays where there is no file."""
     stand_in: bool = False
-    """True if this takes the place of another data set, which it is not."""
+    """True if this data set takes the place of another one."""
 
     def __post_init__(self) -> None:
         check_arrays({array: getattr(self, array) for array in ARRAYS}, self.source)
@@ -43,7 +43,7 @@ class Dataset:
 
     @property
     def classes(self) -> int:
-        """Number of classes: the largest label and one."""
+        """Number of classes: the largest label plus one."""
         return max(int(self.y_train.max()), int(self.y_test.max())) + 1
 
     @property
@@ -68,7 +68,7 @@ def check_arrays(arrays: Mapping[str, Bytes], where: str) -> None:
 
 
 def check_layout(layout: Mapping[str, tuple[np.dtype[np.generic], tuple[int, ...]]], where: str) -> None:
-    """Refuse types and shapes that are not those of images with labels, all faults at once."""
+    """Refuse types and shapes that are not those of images with labels; reports all errors at once."""
     problems = []
     for array, (dtype, shape) in layout.items():
         name = f"{where}: {array}"

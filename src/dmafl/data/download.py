@@ -22,7 +22,7 @@ _CHANGED = "Try again; if it stays so, the address serves something else than th
 
 
 def download(url: str, remote: Remote, into: Path, on_bytes: Callable[[int], None], timeout_s: float) -> None:
-    """Write the file at `url` to `into`; `on_bytes` hears how many bytes are there. Disk errors are `OSError`."""
+    """Write the file at `url` to `into`; `on_bytes` gets the bytes received so far. Disk errors are `OSError`."""
     if not url.startswith(("http://", "https://")):
         raise bad_input("base_urls", "must start with http:// or https://", url, "Correct the address.")
     with into.open("wb") as file:
@@ -37,7 +37,7 @@ def download(url: str, remote: Remote, into: Path, on_bytes: Callable[[int], Non
 def _copy(
     url: str, remote: Remote, file: IO[bytes], on_bytes: Callable[[int], None], timeout_s: float
 ) -> tuple[int, str]:
-    """Bytes received and their checksum; stops early once there are more than there should be."""
+    """Number of bytes received and their checksum; stops early if there are more than expected."""
     request = urllib.request.Request(url, headers={"User-Agent": f"dmafl/{__version__}"})
     received, digest = 0, hashlib.sha256()
     try:
@@ -64,7 +64,7 @@ def _copy(
 
 
 def _unreachable(url: str, error: OSError | http.client.HTTPException, timeout_s: float) -> BadInput:
-    """What went wrong on the way, in words."""
+    """An error of the network as a message."""
     if isinstance(error, urllib.error.HTTPError):
         error.close()
         remedy = "The file may have moved: get it by hand, or try again later."

@@ -21,7 +21,7 @@ from dmafl.data.folders import cache_folder
 from dmafl.data.sources import SOURCES, Remote, Source
 
 SCRATCH = ".fetch-"
-"""How folders begin in which downloads are gathered."""
+"""How the names of folders for unfinished downloads begin."""
 Progress = Callable[[int, int], None]
 """Called with the bytes received so far and the bytes of everything to fetch."""
 
@@ -53,8 +53,8 @@ def fetch(
     meter = _Meter(progress, sum(remote.size for name in absent for remote in sources[name].files))
     if absent:
         with _disk(folder), locked(folder):
-            for left_over in folder.glob(f"{SCRATCH}*"):
-                shutil.rmtree(left_over, ignore_errors=True)
+            for unfinished in folder.glob(f"{SCRATCH}*"):
+                shutil.rmtree(unfinished, ignore_errors=True)
             for name in absent:
                 urls = (base_urls or {}).get(name, sources[name].base_urls)
                 _fetch_one(sources[name], name, urls, paths[name], meter, timeout_s)
@@ -90,7 +90,7 @@ class _Meter:
 def _download(
     urls: Sequence[str], remote: Remote, scratch: Path, on_bytes: Callable[[int], None], timeout_s: float
 ) -> None:
-    """`remote` from the first address that has it; if none has, the troubles of all of them."""
+    """`remote` from the first address that has it; if none has it, the errors of all of them."""
     from dmafl.data.download import download  # here, because the HTTP client is slow to import
 
     problems: list[Problem] = []
@@ -124,10 +124,10 @@ def _converted(source: Source, scratch: Path) -> dict[str, Bytes]:
 def _check(name: str, arrays: Mapping[str, Bytes], source: Source) -> None:
     """Refuse arrays that are not the published ones."""
     check_arrays(arrays, name)
-    found = (len(arrays["y_train"]), len(arrays["y_test"]))
+    samples = (len(arrays["y_train"]), len(arrays["y_test"]))
     remedy = "Remove the file and fetch it again."
-    if found != source.samples:
-        raise bad_input(name, f"must have {source.samples} training and test samples", found, remedy)
+    if samples != source.samples:
+        raise bad_input(name, f"must have {source.samples} training and test samples", samples, remedy)
     for array, sha256 in (source.content or {}).items():
         digest = hashlib.sha256(np.ascontiguousarray(arrays[array]).data).hexdigest()
         if digest != sha256:
@@ -147,7 +147,7 @@ def _complete(path: Path, source: Source) -> bool:
 
 @contextmanager
 def _disk(folder: Path) -> Iterator[None]:
-    """Say what is wrong with the disk; trouble on the network is reported where it happens."""
+    """Errors of the disk as messages; those of the network are reported where they happen."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Where data files may be: the folder asked for, the one in the environment, the user's cache."""
+"""Where data files are looked for: the given folder, the one in the environment, the user's cache."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dmafl.base.errors import ShownAsIs, bad_input
 
 
 def folders(data_dir: str | Path | None = None) -> list[Path]:
-    """The folders to look in, first one first. A folder that was named but is not there is an error."""
+    """The folders to look in, in this order. A folder that was named but does not exist is an error."""
     named = [("data_dir", data_dir), ("DMAFL_DATA_DIR", os.environ.get("DMAFL_DATA_DIR"))]
-    found = [_existing(name, Path(folder).expanduser()) for name, folder in named if folder]
+    existing = [_existing(name, Path(folder).expanduser()) for name, folder in named if folder]
     cache = _cache()
     if cache is not None and cache.is_dir():
-        found.append(cache)
-    return list(dict.fromkeys(found))
+        existing.append(cache)
+    return list(dict.fromkeys(existing))
 
 
 def cache_folder() -> Path:
@@ -28,11 +28,11 @@ def cache_folder() -> Path:
 
 
 def _cache() -> Path | None:
-    own = os.environ.get("DMAFL_CACHE_DIR")
-    if own:
-        return Path(own).expanduser() / "data"
+    named = os.environ.get("DMAFL_CACHE_DIR")
+    if named:
+        return Path(named).expanduser() / "data"
     shared = os.environ.get("XDG_CACHE_HOME", "")
-    if Path(shared).is_absolute():  # the XDG rules: a relative path is as good as none
+    if Path(shared).is_absolute():  # by the XDG rules a relative path is ignored
         return Path(shared) / "dmafl" / "data"
     try:
         return Path.home() / ".cache" / "dmafl" / "data"

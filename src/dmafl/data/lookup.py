@@ -26,7 +26,7 @@ MAX_HASHED_BYTES = 300_000_000
 
 @dataclass(frozen=True)
 class Listing:
-    """One data set at one place."""
+    """A data set in one of the places where it is looked for."""
 
     name: str
     source: str
@@ -40,14 +40,14 @@ class Listing:
     licence: str
     stand_in: bool
     problem: str | None = None
-    """Why the file cannot be used, if it cannot."""
+    """Why the file cannot be used; None if it can."""
 
 
 def find(name: str, data_dir: str | Path | None = None, *, full: bool = False) -> Dataset:
     """The data set `name`, from `data_dir`, `DMAFL_DATA_DIR`, the user's cache or the embedded sample.
 
     SVHN is cut to its first 20,000 and 10,000 samples and `street_digits` is rendered from the embedded MNIST
-    sample, so that both are the same on every machine; `full=True` takes all there is of either.
+    sample, so that both are the same on every machine; `full=True` takes all samples of either.
     """
     if not re.fullmatch(r"\w[\w.-]*", name, re.ASCII):
         remedy = "Name the file without its folder and without .npz."
@@ -76,16 +76,16 @@ def available(data_dir: str | Path | None = None) -> tuple[Listing, ...]:
         for path in sorted(folder.glob("[!.]*.npz")):
             listings.append(_listing(path.stem, path, str(path), {listing.name for listing in listings}))
     for entry in KNOWN.values():
-        seen = {listing.name for listing in listings}
+        listed = {listing.name for listing in listings}
         if entry.embedded:
-            listings.append(_listing(entry.name, _embedded_file(entry.name), EMBEDDED, seen))
+            listings.append(_listing(entry.name, _embedded_file(entry.name), EMBEDDED, listed))
         elif entry is catalogue.STREET_DIGITS:
-            digits = _listing(catalogue.MNIST.name, _embedded_file(catalogue.MNIST.name), EMBEDDED, seen)
+            digits = _listing(catalogue.MNIST.name, _embedded_file(catalogue.MNIST.name), EMBEDDED, listed)
             listings.append(
                 Listing(
                     name=entry.name,
                     source=EMBEDDED,
-                    used=entry.name not in seen,
+                    used=entry.name not in listed,
                     train=digits.train,
                     test=digits.test,
                     shape=entry.shape,
@@ -118,7 +118,7 @@ def _cut(dataset: Dataset, full: bool) -> Dataset:
     return dataset if full or entry is None or entry.limit is None else dataset.first(*entry.limit)
 
 
-def _listing(name: str, file: Path | Traversable, source: str, seen: set[str]) -> Listing:
+def _listing(name: str, file: Path | Traversable, source: str, listed: set[str]) -> Listing:
     entry = KNOWN.get(name)
     train, test, sha256, problem = 0, 0, None, None
     shape: tuple[int, ...] = ()
@@ -137,7 +137,7 @@ def _listing(name: str, file: Path | Traversable, source: str, seen: set[str]) -
     return Listing(
         name=name,
         source=source,
-        used=name not in seen,
+        used=name not in listed,
         train=train,
         test=test,
         shape=shape,

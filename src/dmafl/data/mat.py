@@ -40,9 +40,9 @@ def read(path: Path) -> tuple[Bytes, Bytes]:
     from scipy.io.matlab import MatReadError
 
     try:
-        given = read_bytes(path, "data", MAX_BYTES)
-        check_unpacked(given, MAX_BYTES)
-        content = loadmat(io.BytesIO(given), variable_names=["X", "y"])
+        file = read_bytes(path, "data", MAX_BYTES)
+        check_unpacked(file, MAX_BYTES)
+        content = loadmat(io.BytesIO(file), variable_names=["X", "y"])
     except (MatReadError, *_UNREADABLE) as error:
         raise _bad(path.name, "must be a MATLAB file (version 5)", str(error)) from None
     if "X" not in content or "y" not in content:
@@ -61,7 +61,7 @@ def read(path: Path) -> tuple[Bytes, Bytes]:
 
 
 def check_unpacked(content: bytes, limit: int) -> None:
-    """Refuse a file whose compressed parts unpack to more than `limit`; nothing of them is kept here."""
+    """Refuse a file whose compressed parts unpack to more than `limit`; the unpacked parts are not kept."""
     position, total = 128, 0
     while position + 8 <= len(content):
         kind, length = struct.unpack_from("<II", content, position)

@@ -22,27 +22,27 @@ _TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 
 def headers(file: IO[bytes], where: str) -> dict[str, Header]:
     """Type and shape of the four arrays, checked, without reading the samples."""
-    found = npz.read_headers(file, where, ARRAYS)
-    missing = [array for array in ARRAYS if array not in found]
+    entries = npz.read_headers(file, where, ARRAYS)
+    missing = [array for array in ARRAYS if array not in entries]
     if missing:
         remedy = (
             "Save it with `numpy.savez_compressed(file, x_train=..., y_train=..., x_test=..., y_test=...)`."
         )
         rule = f"must hold the arrays {', '.join(ARRAYS)}"
         raise bad_input(where, rule, ShownAsIs(f"no {', '.join(missing)}"), remedy)
-    check_layout({array: (found[array].dtype, found[array].shape) for array in ARRAYS}, where)
-    total = sum(header.size for header in found.values())
+    check_layout({array: (entries[array].dtype, entries[array].shape) for array in ARRAYS}, where)
+    total = sum(header.size for header in entries.values())
     if total > MAX_BYTES:
         rule = f"must unpack to at most {MAX_BYTES >> 30} GiB"
         raise bad_input(where, rule, ShownAsIs(f"{total / 2**30:.1f} GiB"), "Keep fewer samples.")
-    return found
+    return entries
 
 
 def arrays(file: IO[bytes], where: str) -> dict[str, Bytes]:
     """The four arrays of an .npz file, checked; nothing in the file is ever executed."""
     headers(file, where)
-    found = npz.read_arrays(file, where, ARRAYS, MAX_BYTES)
-    content = {array: np.ascontiguousarray(found[array]) for array in ARRAYS}
+    stored = npz.read_arrays(file, where, ARRAYS, MAX_BYTES)
+    content = {array: np.ascontiguousarray(stored[array]) for array in ARRAYS}
     check_arrays(content, where)
     return content
 

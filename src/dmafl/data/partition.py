@@ -6,15 +6,14 @@ import difflib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dmafl.base.arrays import FloatArray
+from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.base.randomness import generator
-
-Indices = NDArray[np.int64]
 
 SCHEMES = ("k_labels", "dirichlet", "varied", "iid")
 MAX_CONCENTRATION = 1e6
@@ -27,12 +26,39 @@ _CHOOSE, _DEAL, _ORDER = range(3)
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Sample indices of each device."""
+    """How many samples of each class each device holds, and which ones; they are dealt when first asked for."""
 
-    indices: Indices
-    """(devices, samples); distinct within a row, in random order, so that a prefix has the row's class mix."""
-    shared: int
-    """Assignments beyond the first one of a sample: 0 when no two devices hold the same sample."""
+    seed: int
+    task: int
+    classes: IntArray
+    """Labels, (classes,)."""
+    members: list[IntArray]
+    """IntArray of all samples of each class."""
+    counts: IntArray
+    """Samples of each class that each device gets, (devices, classes)."""
+
+    @property
+    def shared(self) -> int:
+        """Assignments beyond the first one of a sample: 0 when no two devices hold the same sample."""
+        sizes = np.array([len(pool) for pool in self.members])
+        return int(np.maximum(self.counts.sum(axis=0) - sizes, 0).sum())
+
+    @cached_property
+    def indices(self) -> IntArray:
+        """Sample indices of each device, (devices, samples).
+
+        Distinct within a row, in random order, so that a prefix of a row has the row's class mix.
+        """
+        hands: list[list[IntArray]] = [[] for _ in self.counts]
+        for label, pool, demand in zip(self.classes, self.members, self.counts.T, strict=True):
+            rng = generator(self.seed, "partition", _DEAL, self.task, int(label))
+            for device, hand in enumerate(_deal(pool, demand, rng)):
+                hands[device].append(hand)
+        rows = [
+            generator(self.seed, "partition", _ORDER, self.task, device).permutation(np.concatenate(parts))
+            for device, parts in enumerate(hands)
+        ]
+        return np.stack(rows)
 
 
 def partition(
@@ -45,6 +71,7 @@ def partition(
     labels_per_device: int = 2,
     concentration: float = 0.5,
     task: int = 0,
+    only_counts: bool = False,
 ) -> Partition:
     """Deal `samples` distinct samples to each device; devices share samples only when a class runs out.
 
@@ -53,56 +80,13 @@ def partition(
     device labels that fewest devices hold so far, ties at random. `dirichlet`: shares ~ Dir(concentration).
     `iid`: a simple random sample of everything.
 
-    Shares become counts by largest remainder (ties to the smaller label). What a class cannot give to one
-    device, because it has fewer samples, is spread over the device's other labels in proportion to their
-    shares. Each of the (seed, task, class) has its own randomness.
+    Shares become counts by largest remainder (ties to the smaller label). Samples that a class cannot give to a
+    device, because it has too few, are spread over the device's other labels in proportion to their shares. Each
+    (seed, task, class) has its own randomness. `only_counts`: `indices` are not wanted, so their number is not limited.
     """
-    if devices * samples > MOST_DEALT:
+    if not only_counts and devices * samples > MOST_DEALT:
         rule = f"must be at most {MOST_DEALT // devices:,} where there are {devices:,} devices"
         raise bad_input("samples", rule, samples, "Have fewer devices, or fewer samples of each.")
-    given = (labels, devices, samples, scheme, seed, labels_per_device, concentration, task)
-    classes, members, counts = _counted(*given)
-    held: list[list[Indices]] = [[] for _ in range(devices)]
-    for label, pool, demand in zip(classes, members, counts.T, strict=True):
-        for device, hand in enumerate(
-            _deal(pool, demand, generator(seed, "partition", _DEAL, task, int(label)))
-        ):
-            held[device].append(hand)
-    rows = [
-        generator(seed, "partition", _ORDER, task, device).permutation(np.concatenate(hands))
-        for device, hands in enumerate(held)
-    ]
-    return Partition(np.stack(rows), _shared(counts, members))
-
-
-def shared_samples(
-    labels: ArrayLike,
-    devices: int,
-    samples: int,
-    scheme: str,
-    *,
-    seed: int,
-    labels_per_device: int = 2,
-    concentration: float = 0.5,
-    task: int = 0,
-) -> int:
-    """`shared` of the same partition, which is not dealt: many times quicker where there are many devices."""
-    given = (labels, devices, samples, scheme, seed, labels_per_device, concentration, task)
-    _, members, counts = _counted(*given)
-    return _shared(counts, members)
-
-
-def _counted(
-    labels: ArrayLike,
-    devices: int,
-    samples: int,
-    scheme: str,
-    seed: int,
-    labels_per_device: int,
-    concentration: float,
-    task: int,
-) -> tuple[Indices, list[Indices], Indices]:
-    """Classes, the samples of each, and how many of them each device gets, (devices, classes)."""
     classes, members = _checked(labels, devices, samples, scheme, seed, labels_per_device, concentration)
     rng = generator(seed, "partition", _CHOOSE, task)
     if scheme == "iid":
@@ -116,43 +100,38 @@ def _counted(
         shares = _equal_parts(np.full(devices, labels_per_device), len(classes), rng)
     sizes = np.array([len(pool) for pool in members])
     counts = np.stack([_capped(row, samples, sizes, device) for device, row in enumerate(shares)])
-    return classes, members, counts
+    return Partition(seed, task, classes, members, counts)
 
 
-def _shared(counts: Indices, members: list[Indices]) -> int:
-    sizes = np.array([len(pool) for pool in members])
-    return int(np.maximum(counts.sum(axis=0) - sizes, 0).sum())
-
-
-def largest_remainder(shares: FloatArray, total: int) -> Indices:
+def largest_remainder(shares: FloatArray, total: int) -> IntArray:
     """Whole numbers that sum to `total`, each within one of its share; ties go to the first."""
     exact = shares / shares.sum() * total
-    counts: Indices = np.floor(exact).astype(np.int64)
+    counts: IntArray = np.floor(exact).astype(np.int64)
     # Rounded so that shares that are equal but for the last bit count as a tie.
     order = np.argsort(-np.round(exact - counts, 9), kind="stable")
     counts[order[: total - counts.sum()]] += 1
     return counts
 
 
-def _varied(devices: int, classes: int) -> Indices:
+def _varied(devices: int, classes: int) -> IntArray:
     """Number of labels of each device: 1, 2, 2, 3, 3, 3, ..."""
     groups = np.arange(1, math.isqrt(2 * devices) + 2)
-    held: Indices = np.minimum(np.repeat(groups, groups)[:devices], classes)
-    return held
+    labels_held: IntArray = np.minimum(np.repeat(groups, groups)[:devices], classes)
+    return labels_held
 
 
-def _equal_parts(labels_held: Indices, classes: int, rng: np.random.Generator) -> FloatArray:
+def _equal_parts(labels_held: IntArray, classes: int, rng: np.random.Generator) -> FloatArray:
     """Shares (devices, classes): each device splits evenly over labels that fewest devices hold so far."""
     shares = np.zeros((len(labels_held), classes))
     holders = np.zeros(classes, dtype=np.int64)
-    for device, held in enumerate(labels_held):
-        chosen = np.lexsort((rng.random(classes), holders))[:held]
+    for device, count in enumerate(labels_held):
+        chosen = np.lexsort((rng.random(classes), holders))[:count]
         holders[chosen] += 1
-        shares[device, chosen] = 1 / held
+        shares[device, chosen] = 1 / count
     return shares
 
 
-def _capped(shares: FloatArray, samples: int, sizes: Indices, device: int) -> Indices:
+def _capped(shares: FloatArray, samples: int, sizes: IntArray, device: int) -> IntArray:
     """Samples of each class for one device, none above the size of its class."""
     room = shares > 0
     limit = int(sizes[room].sum())
@@ -160,14 +139,14 @@ def _capped(shares: FloatArray, samples: int, sizes: Indices, device: int) -> In
         rule = f"must be at most {limit:,}, all that device {device} can have of its labels"
         raise bad_input("samples", rule, samples, "Give fewer samples to a device, or more labels.")
     counts = np.zeros(len(sizes), dtype=np.int64)
-    while (rest := samples - int(counts.sum())) > 0:
-        counts[room] += largest_remainder(shares[room], rest)
+    while (missing := samples - int(counts.sum())) > 0:
+        counts[room] += largest_remainder(shares[room], missing)
         counts = np.minimum(counts, sizes)
         room &= counts < sizes
     return counts
 
 
-def _deal(pool: Indices, demand: Indices, rng: np.random.Generator) -> Iterator[Indices]:
+def _deal(pool: IntArray, demand: IntArray, rng: np.random.Generator) -> Iterator[IntArray]:
     """Each device's samples of one class; the pool is shuffled anew whenever all of it has been dealt."""
     deck = rng.permutation(pool)
     for count in demand:
@@ -189,13 +168,13 @@ def _checked(
     seed: int,
     labels_per_device: int,
     concentration: float,
-) -> tuple[Indices, list[Indices]]:
-    """The classes and the indices of the samples of each; everything else is refused with a remedy."""
-    held = np.asarray(labels)
-    if held.ndim != 1 or held.size == 0 or held.dtype.kind not in "iu" or held.min() < 0:
-        value = ShownAsIs(f"shape {held.shape} of {held.dtype}")
+) -> tuple[IntArray, list[IntArray]]:
+    """The classes and the indices of the samples of each; wrong arguments are refused."""
+    array = np.asarray(labels)
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu" or array.min() < 0:
+        value = ShownAsIs(f"shape {array.shape} of {array.dtype}")
         raise bad_input(
-            "labels", "must be a list of whole numbers from 0", value, "Give one label for a sample."
+            "labels", "must be a list of whole numbers from 0", value, "Give one label for each sample."
         )
     for name, count in (("devices", devices), ("samples", samples)):
         if count < 1:
@@ -206,11 +185,11 @@ def _checked(
         near = difflib.get_close_matches(str(scheme), SCHEMES, n=1)
         remedy = f"Did you mean {near[0]}?" if near else "Choose one of these."
         raise bad_input("partition", f"must be one of {', '.join(SCHEMES)}", scheme, remedy)
-    classes = np.unique(held).astype(np.int64)
+    classes = np.unique(array).astype(np.int64)
     if scheme == "k_labels" and not 1 <= labels_per_device <= len(classes):
         rule = f"must be between 1 and {len(classes)}, the labels there are"
         raise bad_input("labels_per_device", rule, labels_per_device, "Choose a number in between.")
     if scheme == "dirichlet" and not 0 < concentration <= MAX_CONCENTRATION:
         rule = f"must be above 0 and at most {MAX_CONCENTRATION:g}"
         raise bad_input("concentration", rule, concentration, "0.1 is very uneven, 100 nearly even.")
-    return classes, [np.flatnonzero(held == label) for label in classes]
+    return classes, [np.flatnonzero(array == label) for label in classes]

@@ -26,40 +26,37 @@ class Source:
     """`idx`: four files, in the order x_train, y_train, x_test, y_test. `mat`: two, train and test."""
     files: tuple[Remote, ...]
     samples: tuple[int, int]
-    """Training and test samples of the whole."""
+    """Numbers of training and test samples."""
     content: Mapping[str, str] | None
-    """SHA-256 of the bytes of each array after conversion, or None where only the files' are known."""
+    """SHA-256 of the bytes of each array after conversion, or None where only those of the files are known."""
+
+
+_IDX_FILES = (
+    "train-images-idx3-ubyte.gz",
+    "train-labels-idx1-ubyte.gz",
+    "t10k-images-idx3-ubyte.gz",
+    "t10k-labels-idx1-ubyte.gz",
+)
+
+
+def _idx_files(*published: tuple[int, str]) -> tuple[Remote, ...]:
+    """The four files of a data set in the format of MNIST, from their sizes and checksums."""
+    return tuple(Remote(name, *file) for name, file in zip(_IDX_FILES, published, strict=True))
 
 
 # The files' checksums are those that public data catalogues list. The contents' were computed from complete
-# copies; MNIST's agree with published checksums of the unpacked files. For SVHN no independent complete copy was
-# at hand, so there the files' checksums and the shapes stand alone.
+# copies; MNIST's agree with published checksums of the unpacked files. For SVHN there was no independent complete
+# copy, so only the files' checksums and the shapes are checked.
 SOURCES: Mapping[str, Source] = {
     "mnist": Source(
         # The second address is the original one, which often refuses downloads.
         base_urls=("https://ossci-datasets.s3.amazonaws.com/mnist/", "http://yann.lecun.com/exdb/mnist/"),
         format="idx",
-        files=(
-            Remote(
-                "train-images-idx3-ubyte.gz",
-                9_912_422,
-                "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-            ),
-            Remote(
-                "train-labels-idx1-ubyte.gz",
-                28_881,
-                "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-            ),
-            Remote(
-                "t10k-images-idx3-ubyte.gz",
-                1_648_877,
-                "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-            ),
-            Remote(
-                "t10k-labels-idx1-ubyte.gz",
-                4_542,
-                "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-            ),
+        files=_idx_files(
+            (9_912_422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
+            (28_881, "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"),
+            (1_648_877, "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"),
+            (4_542, "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
         ),
         samples=(60_000, 10_000),
         content={
@@ -72,27 +69,11 @@ SOURCES: Mapping[str, Source] = {
     "fashion_mnist": Source(
         base_urls=("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",),
         format="idx",
-        files=(
-            Remote(
-                "train-images-idx3-ubyte.gz",
-                26_421_880,
-                "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
-            ),
-            Remote(
-                "train-labels-idx1-ubyte.gz",
-                29_515,
-                "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
-            ),
-            Remote(
-                "t10k-images-idx3-ubyte.gz",
-                4_422_102,
-                "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
-            ),
-            Remote(
-                "t10k-labels-idx1-ubyte.gz",
-                5_148,
-                "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
-            ),
+        files=_idx_files(
+            (26_421_880, "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"),
+            (29_515, "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"),
+            (4_422_102, "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"),
+            (5_148, "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
         ),
         samples=(60_000, 10_000),
         content={

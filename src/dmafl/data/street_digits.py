@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dmafl.base.arrays import IntArray
 from dmafl.base.randomness import uniform
 from dmafl.data.dataset import Bytes, Dataset, content_sha256
 
@@ -66,7 +67,7 @@ def render(digits: Bytes, purpose: str) -> Bytes:
 class _Dice:
     """The random numbers of a block of images, one column for each throw."""
 
-    def __init__(self, purpose: str, images: NDArray[np.int64]) -> None:
+    def __init__(self, purpose: str, images: IntArray) -> None:
         throws = uniform(0, purpose, images[None, :], np.arange(_DRAWS)[:, None]).astype(np.float32)
         self._throws = np.minimum(throws, _BELOW_ONE)
         self._next = 0
@@ -80,7 +81,7 @@ class _Dice:
         return np.ascontiguousarray(scaled.T).reshape(-1, *shape)
 
 
-def _pictures(padded: Bytes, images: NDArray[np.int64], dice: _Dice, noise: Floats) -> Bytes:
+def _pictures(padded: Bytes, images: IntArray, dice: _Dice, noise: Floats) -> Bytes:
     ink = _ink(padded, images, dice)[:, None]
     wall, paint = _colours(dice)
     shade = _shade(dice)[:, None]
@@ -96,7 +97,7 @@ def _pictures(padded: Bytes, images: NDArray[np.int64], dice: _Dice, noise: Floa
     return picture.astype(np.uint8).transpose(0, 2, 3, 1)
 
 
-def _ink(padded: Bytes, images: NDArray[np.int64], dice: _Dice) -> Floats:
+def _ink(padded: Bytes, images: IntArray, dice: _Dice) -> Floats:
     """How much paint is on each pixel, 0..1, (images, 32, 32): the digit and what shows of its neighbours."""
     tall, wide = dice.throw(0.95, 1.3), dice.throw(0.8, 1.15)
     slant = dice.throw(-0.2, 0.2)
@@ -105,10 +106,10 @@ def _ink(padded: Bytes, images: NDArray[np.int64], dice: _Dice) -> Floats:
     for side, columns in ((-1, np.arange(_EDGE)), (1, np.arange(SIZE - _EDGE, SIZE))):
         other = (dice.throw(0, 1) * np.float32(len(padded))).astype(np.int64)
         gap = dice.throw(16, 22) * wide
-        there = (dice.throw(0, 1) < np.float32(0.65)).astype(np.float32)
+        is_shown = (dice.throw(0, 1) < np.float32(0.65)).astype(np.float32)
         neighbour = _placed(padded[other], tall, wide, slant, y, x + np.float32(side) * gap, columns)
         edge = ink[:, :, columns[0] : columns[-1] + 1]
-        np.maximum(edge, neighbour * there[:, None, None], out=edge)
+        np.maximum(edge, neighbour * is_shown[:, None, None], out=edge)
     ink += (_blurred(ink) - ink) * dice.throw(0, 1)[:, None, None]
     ink *= dice.throw(1.0, 1.6)[:, None, None]
     return np.clip(ink, 0, 1)
@@ -124,7 +125,7 @@ def _blurred(ink: Floats) -> Floats:
 
 
 def _placed(
-    digits: Bytes, tall: Floats, wide: Floats, slant: Floats, y: Floats, x: Floats, columns: NDArray[np.int64]
+    digits: Bytes, tall: Floats, wide: Floats, slant: Floats, y: Floats, x: Floats, columns: IntArray
 ) -> Floats:
     """The digits, stretched and slanted with their centres at (y, x), in these columns, by linear interpolation."""
     count, side = len(digits), digits.shape[1]
@@ -143,7 +144,7 @@ def _placed(
     return _between(flat.take(column), flat.take(column + 1), weight) * np.float32(1 / 255)
 
 
-def _split(position: Floats) -> tuple[NDArray[np.int64], Floats]:
+def _split(position: Floats) -> tuple[IntArray, Floats]:
     """Whole and fractional part."""
     whole = position.astype(np.int64)
     return whole, position - whole.astype(np.float32)

@@ -20,7 +20,7 @@ from dmafl.base.version import __version__
 
 OLDEST_PYTHON = (3, 11)
 LITTLE_MEMORY_GB, LITTLE_DISK_GB = 1.0, 1.0
-"""Below these a run of three models may fail: it needs about half a GB a process, and its folder tens of MB."""
+"""Below these a run of three models may fail: it needs about half a GB per process, and its folder tens of MB."""
 IMPORTED_AS = {"mlflow-skinny": "mlflow", "mkdocs-material": "material", "pytest-xdist": "xdist"}
 """Packages whose module has another name."""
 FOR_DEVELOPERS = ("dev", "docs")
@@ -33,7 +33,7 @@ State = Literal["ok", "note", "broken"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """One thing that was examined, and its state."""
 
     group: str
     name: str
@@ -44,7 +44,7 @@ class Finding:
 
 
 def examine(data_dir: Path | None = None) -> list[Finding]:
-    """Everything that is worth knowing before a first run, or in a report of a bug."""
+    """Everything that a user needs to know before a first run, or for a bug report."""
     return [*_software(), *_extras(), *_machine(), *_data(data_dir), *_caches()]
 
 
@@ -52,13 +52,13 @@ def _software() -> Iterator[Finding]:
     yield Finding("software", "dmafl", __version__)
     python = platform.python_version()
     old = sys.version_info < OLDEST_PYTHON
-    wanted = ".".join(map(str, OLDEST_PYTHON))
+    oldest = ".".join(map(str, OLDEST_PYTHON))
     yield Finding(
         "software",
         "Python",
         f"{python} ({sys.executable})",
         "broken" if old else "ok",
-        f"Install Python {wanted} or later." if old else "",
+        f"Install Python {oldest} or later." if old else "",
     )
     for name, rule, extra in _requirements():
         if extra is None:
@@ -69,18 +69,18 @@ def _package(name: str, rule: str) -> Finding:
     """A package that is required: there, new enough, and possible to import."""
     remedy = f'Install it: python -m pip install "{name}{rule}".'
     try:
-        found = version(name)
+        installed = version(name)
     except PackageNotFoundError:
         return Finding("software", name, "not installed", "broken", remedy)
-    if not _satisfies(found, rule):
-        return Finding("software", name, f"{found}, not {rule}", "broken", remedy)
+    if not _satisfies(installed, rule):
+        return Finding("software", name, f"{installed}, not {rule}", "broken", remedy)
     try:
         import_module(IMPORTED_AS.get(name, name))
     except Exception as error:  # noqa: BLE001  whatever a broken library raises, it is broken
-        why = f"{found}, cannot be imported: {type(error).__name__}: {error}"
+        why = f"{installed}, cannot be imported: {type(error).__name__}: {error}"
         remedy = f"Install it again: python -m pip install --force-reinstall {name}."
         return Finding("software", name, why[:200], "broken", remedy)
-    return Finding("software", name, found)
+    return Finding("software", name, installed)
 
 
 def _extras() -> Iterator[Finding]:
@@ -117,23 +117,24 @@ def _data(data_dir: Path | None) -> Iterator[Finding]:
 
     try:
         listings = available(data_dir)
-    except BadInput as error:  # a folder that was named is not there
+    except BadInput as error:  # a folder that was named does not exist
         yield Finding("data", "folders", "cannot be looked at", "broken", str(error))
         return
-    for one in listings:
-        if one.problem is not None:
-            state: State = "broken" if one.source == "embedded" else "note"
-            yield Finding("data", one.name, one.source, state, one.problem)
-        elif one.used:
-            stand_in = ", a stand-in" if one.stand_in else ""
-            yield Finding("data", one.name, f"{one.train:,} + {one.test:,} samples, {one.source}{stand_in}")
-    for name in KNOWN.keys() - {one.name for one in listings}:
+    for listing in listings:
+        if listing.problem is not None:
+            state: State = "broken" if listing.source == "embedded" else "note"
+            yield Finding("data", listing.name, listing.source, state, listing.problem)
+        elif listing.used:
+            samples = f"{listing.train:,} + {listing.test:,} samples"
+            stand_in = ", a stand-in" if listing.stand_in else ""
+            yield Finding("data", listing.name, f"{samples}, {listing.source}{stand_in}")
+    for name in KNOWN.keys() - {listing.name for listing in listings}:
         remedy = f"`dmafl data fetch {name}`; the preset demo does without."
         yield Finding("data", name, "not found", "note", remedy)
 
 
 def _caches() -> Iterator[Finding]:
-    """Where fetched data and measurements are kept, and whether anything can be."""
+    """Where fetched data and measurements are kept, and whether that folder can be written."""
     from dmafl.data.folders import cache_folder
 
     try:
@@ -162,36 +163,36 @@ def _requirements() -> Iterator[tuple[str, str, str | None]]:
     except PackageNotFoundError:  # used from its folder, without being installed
         return
     for text in listed:
-        found = _REQUIREMENT.match(text)
-        if found is not None and found[1] != "dmafl":
-            yield found[1], found[2].strip(), found[3]
+        match = _REQUIREMENT.match(text)
+        if match is not None and match[1] != "dmafl":
+            yield match[1], match[2].strip(), match[3]
 
 
-def _satisfies(found: str, rule: str) -> bool:
+def _satisfies(installed: str, rule: str) -> bool:
     """Whether a version keeps a rule such as `>=2.6`, number by number."""
 
     def numbers(text: str) -> tuple[int, ...]:
         return tuple(int(part) for part in re.findall(r"\d+", text.partition("+")[0])[:3])
 
     least = re.search(r">=\s*([\d.]+)", rule)
-    return least is None or numbers(found) >= numbers(least[1])
+    return least is None or numbers(installed) >= numbers(least[1])
 
 
 def _free_memory_GB() -> float | None:
-    """Memory that can be had without swapping, where the system says."""
+    """Memory that is available without swapping, where the system reports it."""
     try:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
     except OSError:
         return None
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
-    return int(found[1]) * 1024 / 1e9 if found else None
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
+    return int(match[1]) * 1024 / 1e9 if match else None
 
 
 def _not_writable(folder: Path) -> str:
-    """Why nothing can be written into `folder`, or into the one that it would be made in; nothing if it can."""
-    there = next(one for one in (folder, *folder.parents) if one.exists())
+    """Why `folder`, or the one in which it would be made, cannot be written; an empty text if it can."""
+    existing = next(ancestor for ancestor in (folder, *folder.parents) if ancestor.exists())
     try:
-        with tempfile.TemporaryFile(dir=there):
+        with tempfile.TemporaryFile(dir=existing):
             return ""
     except OSError as error:
         return error.strerror or str(error)

@@ -22,46 +22,46 @@ class Licensed:
 
 
 def licences(root: str = "dmafl") -> list[Licensed]:
-    """`root` and all that it needs to run here, directly or not, by name; what is not installed says so."""
+    """`root` and all packages that it needs to run here, directly or not, by name; also those not installed."""
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 
-    found: dict[str, Licensed] = {}
-    seen: set[tuple[str, str]] = set()
+    by_name: dict[str, Licensed] = {}
+    visited: set[tuple[str, str]] = set()
     waiting = [(root, "")]
     while waiting:
         name, extra = waiting.pop()
         key = canonicalize_name(name)
-        if (key, extra) in seen:
+        if (key, extra) in visited:
             continue
-        seen.add((key, extra))
+        visited.add((key, extra))
         try:
             package = distribution(name)
         except PackageNotFoundError:
-            found[key] = Licensed(name, "not installed", UNKNOWN)
+            by_name[key] = Licensed(name, "not installed", UNKNOWN)
             continue
-        found[key] = Licensed(package.metadata["Name"], package.version, licence_of(package))
+        by_name[key] = Licensed(package.metadata["Name"], package.version, licence_of(package))
         for text in package.requires or ():
             needed = Requirement(text)
             if needed.marker is None or needed.marker.evaluate({"extra": extra}):
-                waiting += [(needed.name, one) for one in ("", *needed.extras)]
-    return [found[key] for key in sorted(found)]
+                waiting += [(needed.name, wanted_extra) for wanted_extra in ("", *needed.extras)]
+    return [by_name[key] for key in sorted(by_name)]
 
 
 def licence_of(package: Distribution) -> str:
     """The licence of an installed package: its SPDX expression, else its classifiers, else a short text of its own."""
-    expression, own = (
+    expression, text = (
         "".join(package.metadata.get_all(field) or ()).strip() for field in ("License-Expression", "License")
     )
     if expression:
         return expression
-    if own and own.upper() != "UNKNOWN" and "\n" not in own and len(own) <= LONGEST:
-        return own
+    if text and text.upper() != "UNKNOWN" and "\n" not in text and len(text) <= LONGEST:
+        return text
     return " AND ".join(_classes(package)) or UNKNOWN
 
 
 def _classes(package: Distribution) -> Iterator[str]:
-    for one in package.metadata.get_all("Classifier") or ():
-        name = one.removeprefix(_CLASS).rpartition(" :: ")[2]
-        if one.startswith(_CLASS) and name != "OSI Approved":
+    for classifier in package.metadata.get_all("Classifier") or ():
+        name = classifier.removeprefix(_CLASS).rpartition(" :: ")[2]
+        if classifier.startswith(_CLASS) and name != "OSI Approved":
             yield name

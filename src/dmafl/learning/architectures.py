@@ -1,4 +1,4 @@
-"""What the built-in networks are made of: parameters and training cost, without a deep-learning library."""
+"""Layers, parameters and training cost of the built-in networks, without a deep-learning library."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Architecture:
 
     @property
     def flops_per_sample(self) -> int:
-        """Cost of one sample in one SGD step [FLOP]: 3 forward passes, 2 FLOP a multiply-add.
+        """Cost of one sample in one SGD step [FLOP]: 3 forward passes, 2 FLOP per multiply-add.
 
         Additions of biases, activations, pooling and the update of the weights are not counted.
         """
@@ -118,8 +118,8 @@ class Architecture:
 
 
 ARCHITECTURES = {
-    known.name: known
-    for known in (
+    network.name: network
+    for network in (
         Architecture("softmax", (1, 28, 28), (Dense(10),)),
         Architecture(
             "cnn",
@@ -143,14 +143,15 @@ def check_fit(task: str, model: str, dataset: str, shape: Sequence[int], classes
     """Refuse images (height, width[, channels]) that a built-in model was not made for."""
     if model not in ARCHITECTURES:
         return
-    known = ARCHITECTURES[model]
+    expected = ARCHITECTURES[model]
     height, width, *channels = shape
-    found = (channels[0] if channels else 1, height, width)
-    if found != known.sample or classes > known.classes:
+    image = (channels[0] if channels else 1, height, width)
+    if image != expected.sample or classes > expected.classes:
         raise bad_input(
             f"tasks.{task}.model",
-            f"must fit the data: {model} is for {_images(*known.sample)} and up to {known.classes} classes",
-            ShownAsIs(f"{_images(*found)} and {classes} classes of {dataset}"),
+            f"must fit the data: {model} is for {_images(*expected.sample)} "
+            f"and up to {expected.classes} classes",
+            ShownAsIs(f"{_images(*image)} and {classes} classes of {dataset}"),
             "Choose another model or dataset, or bring your own model.",
         )
 

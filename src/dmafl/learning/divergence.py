@@ -1,4 +1,4 @@
-"""The error of a training run whose numbers have left the finite range."""
+"""The error of a training run whose numbers are no longer finite."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def diverged(name: str, value: object, remedy: str) -> Diverged:
 
 
 def check_trained(trained: Vector, received: Vector, data: Inputs, steps: int, learning_rate: float) -> None:
-    """Refuse local parameters that are not finite, and say whose fault it is.
+    """Refuse local parameters that are not finite, and say what caused it.
 
-    One look at the end is enough: a parameter that is not finite stays so under further SGD steps.
+    One check at the end is enough: a parameter that is not finite stays so under further SGD steps.
     """
     if np.isfinite(trained).all():
         return

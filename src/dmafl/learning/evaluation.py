@@ -65,13 +65,13 @@ def gradient(model: FlatModel, parameters: Vector, data: Inputs) -> Vector:
 
 
 def gradient_norm2(model: FlatModel, parameters: Vector, data: Inputs) -> float:
-    """Squared norm of the full gradient, what the bounds are about."""
+    """Squared norm of the full gradient, which the bounds limit."""
     full = gradient(model, parameters, data).astype(np.float64)
     return float(full @ full)
 
 
 def fixed_subset(data: Inputs, size: int, seed: int) -> Inputs:
-    """`size` samples of `data`, the same ones for the same seed; all of them if there are no more."""
+    """`size` samples of `data`, the same ones for the same seed; all of `data` if it has no more."""
     if size >= len(data):
         return data
     keys = generator(seed, "evaluation subset", len(data), size)

@@ -1,4 +1,4 @@
-"""Does a model fit its data? Asked before the first step, answered with what to change."""
+"""Whether a model fits its data: checked before the first step, with a remedy if it does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of a task, kept as small as they came and converted batch by batch.
+"""Samples of a task, kept in their stored type and converted batch by batch.
 
 uint8 images take a quarter of the memory of float32 ones. Gathering and converting 32 MNIST images takes about
 5 us, gathering them as float32 about 3 us, in an SGD step of 33 us: not worth four times the memory.
@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.learning.arrays import AnyArray, Rows
 
@@ -30,9 +31,9 @@ class Inputs:
     images: (N, height, width), (N, height, width, channels) or (N, ...), uint8, float or integer codes.
     labels: (N,), integers from 0.
     scale, shift: numbers, or one for each entry of the last axis (a channel).
-    rows: which of the N samples belong to this set, None for all; sets share one array of images so.
-    layout: "image" adds a channel axis where none is and moves channels first, as torch's convolutions want
-    it; "plain" hands samples over as they are. Integer codes (for embeddings) are never scaled.
+    rows: which of the N samples belong to this set, None for all; so several sets share one array of images.
+    layout: "image" adds a channel axis where there is none and moves channels first, as torch's convolutions
+    expect; "plain" passes samples unchanged. Integer codes (for embeddings) are never scaled.
     """
 
     images: AnyArray
@@ -89,16 +90,16 @@ class Inputs:
         return chosen
 
     def absolute(self, positions: Rows) -> Rows:
-        """Where the samples at `positions` of this set are in the arrays."""
+        """Rows of the arrays that hold the samples at `positions` of this set."""
         return positions if self.rows is None else self.rows[positions]
 
     def compact(self) -> Inputs:
-        """The same set with arrays of its own that hold nothing else, e.g. to send it to another process."""
+        """The same set with arrays that hold only its samples, e.g. to send it to another process."""
         if self.rows is None:
             return self
         return replace(self, images=self.images[self.rows], labels=self.labels[self.rows], rows=None)
 
-    def batch(self, positions: Rows) -> tuple[AnyArray, NDArray[np.int64]]:
+    def batch(self, positions: Rows) -> tuple[AnyArray, IntArray]:
         """Converted samples (n, *sample) and labels (n,) at `positions` of this set."""
         rows = self.absolute(positions)
         labels = self.labels[rows].astype(np.int64)
@@ -128,7 +129,7 @@ def pixels(images: AnyArray, labels: AnyArray) -> Inputs:
 
 
 def standardised(images: AnyArray, labels: AnyArray, mean: ArrayLike, std: ArrayLike) -> Inputs:
-    """uint8 images as (pixel - mean) / std, `mean` and `std` a number or one a channel, on the scale [0, 1]."""
+    """uint8 images as (pixel - mean) / std, `mean` and `std` a number or one per channel, on the scale [0, 1]."""
     centre, spread = np.asarray(mean, dtype=np.float64), np.asarray(std, dtype=np.float64)
     if not (np.isfinite(centre).all() and np.isfinite(spread).all() and (spread > 0).all()):
         raise bad_input(
@@ -137,7 +138,7 @@ def standardised(images: AnyArray, labels: AnyArray, mean: ArrayLike, std: Array
     return Inputs(images, labels, scale=1.0 / (MAX_BYTE * spread), shift=-centre / spread)
 
 
-def channel_statistics(images: NDArray[np.uint8]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def channel_statistics(images: NDArray[np.uint8]) -> tuple[FloatArray, FloatArray]:
     """Mean and standard deviation of each channel (the last axis) of uint8 images, on the scale [0, 1]."""
     channels = images.shape[-1]
     counts = np.zeros((channels, 256), dtype=np.int64)
@@ -158,7 +159,7 @@ def _check_arrays(images: AnyArray, labels: AnyArray) -> None:
             "images",
             "must be numbers of shape (N, ...)",
             ShownAsIs(f"{images.dtype} of shape {images.shape}"),
-            "Give one row a sample.",
+            "Give one row per sample.",
         )
     if labels.shape != (len(images),) or labels.dtype.kind not in "iu":
         raise bad_input(

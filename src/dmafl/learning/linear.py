@@ -1,8 +1,8 @@
-"""Softmax regression by hand in NumPy: local SGD, loss and gradient of one linear layer.
+"""Softmax regression in plain NumPy: local SGD, loss and gradient of one linear layer.
 
 The same mathematics as a torch module on the same batches, several times faster, because a step is a dozen
-calls on small arrays: weights and biases are one matrix, samples carry a constant entry for the bias,
-everything is class-major, and the factor from stored to real pixels is taken out of the samples.
+calls on small arrays: weights and biases are one matrix, samples have a constant entry for the bias,
+all arrays are class-major, and the factor from stored to real pixels is applied once, not to each sample.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _PRODUCT = 64
 thread: 45 us for both products of 128 samples instead of 109, and the same bits for any number of threads."""
 _EVALUATION_BLOCK = 512
 _KEPT_DESKS, _KEPT_BYTES = 8, 1 << 22
-"""Desks that a thread keeps for later jobs, and how large they may be."""
+"""Number of desks (work arrays) that a thread keeps for later jobs, and their largest size."""
 
 _quiet = np.errstate(over="ignore", invalid="ignore", under="ignore")
-"""A diverging run is reported once, by `divergence`, not by a warning a step."""
+"""A diverging run is reported once, by `divergence`, not by a warning per step."""
 
 
 class LinearShape(NamedTuple):
@@ -55,12 +55,12 @@ class Samples:
     @classmethod
     def of(cls, data: Inputs, size: int) -> Samples:
         """A buffer for `data`."""
-        made = cls(data.flat.shape[1], data.flat.dtype, size)
-        made.suit(data)
-        return made
+        samples = cls(data.flat.shape[1], data.flat.dtype, size)
+        samples.suit(data)
+        return samples
 
     def suit(self, data: Inputs) -> None:
-        """Take samples of `data` from now on; they must be of the same kind."""
+        """Take samples of `data` from now on; their type and number of features must be the same."""
         if isinstance(data.scale_row, float):
             self.unit = data.scale_row
             self._scale = None
@@ -106,7 +106,7 @@ def unpack(packed: Matrix, shape: LinearShape) -> Vector:
 
 
 class _Desk:
-    """What the steps of a job write to. Made anew it would cost as much as a step."""
+    """The work arrays of a job's steps. Allocating them costs as much as a step."""
 
     def __init__(self, shape: LinearShape, batch: int, kind: np.dtype[Any]) -> None:
         self.samples = Samples(shape.features, kind, batch)
@@ -120,7 +120,7 @@ class _Desk:
 
 
 class _Desks(threading.local):
-    """The last few desks of a thread, by the sizes of their jobs; one in use is not among them."""
+    """The last few desks of a thread, by the sizes of their jobs, except those in use."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[LinearShape, int, np.dtype[Any]], _Desk] = {}
@@ -165,7 +165,7 @@ def train_linear(
     first, *others = desk.pieces
     flat, unit = data.flat, np.float32(samples.unit)
     step_size = np.float32(learning_rate * samples.unit / batch)
-    kept = np.float32(1.0 - learning_rate * proximal)
+    retained = np.float32(1.0 - learning_rate * proximal)
     fill, matmul, multiply, subtract = samples.fill, np.matmul, np.multiply, np.subtract
     highest, total, exp, add, divide = np.maximum.reduce, np.add.reduce, np.exp, np.add, np.divide
     for positions in batches:
@@ -189,7 +189,7 @@ def train_linear(
                 matmul(piece.scores, piece.samples, more)
                 add(change, more, change)
             if proximal:
-                multiply(moved, kept, moved)
+                multiply(moved, retained, moved)
                 subtract(moved, change, moved)
                 add(start, moved, weights)
             else:
@@ -230,7 +230,7 @@ def gradient_linear(parameters: Vector, shape: LinearShape, data: Inputs) -> Vec
 def _blocks(
     parameters: Vector, shape: LinearShape, data: Inputs, samples: Samples
 ) -> Iterator[tuple[Matrix, NDArray[np.integer]]]:
-    """Scores (classes, n) and labels of all samples, a buffer of them at a time."""
+    """Scores (classes, n) and labels of all samples, one buffer at a time."""
     weights = pack(parameters, shape)
     every = np.arange(len(data))
     at_once = len(samples.matrix)
@@ -245,7 +245,7 @@ def _blocks(
 
 
 class _Piece(NamedTuple):
-    """A few samples of a batch, both ways round, and their scores."""
+    """A few samples of a batch as rows and as columns, and their scores."""
 
     samples: Matrix
     columns: Matrix

@@ -1,4 +1,4 @@
-"""What a device does with a model it received: SGD with a proximal term. Eq. (locIter)."""
+"""Local training of a received model: SGD with a proximal term. Eq. (locIter)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dmafl.learning.tensors import tensors
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A local model, and the batch size that made it."""
+    """A local model, and the batch size it was trained with."""
 
     parameters: Vector
     batch: int
@@ -32,7 +32,7 @@ class Trained:
 
     @property
     def batch_was_cut(self) -> bool:
-        """Whether the device had fewer samples than a batch was to have."""
+        """Whether the device had fewer samples than the batch size asked for."""
         return self.batch < self.asked_batch
 
 

@@ -15,12 +15,12 @@ from dmafl.learning.saving import ParameterLayout
 class FlatModel:
     """A module whose parameters are views of `vector` and whose gradients are views of `gradient`.
 
-    So loading a model is one copy and an SGD step one operation on the whole vector, in the order of
-    `module.parameters()`. The module is taken over: use it through this object, from one thread at a time.
+    So loading a model is one copy, and an SGD step is one operation on the whole vector, in the order of
+    `module.parameters()`. The module now belongs to this object: use it only through it, from one thread at a time.
 
     What training changes beside the parameters (running statistics of BatchNorm) would be neither sent nor
-    mixed; `fitting.check_fit` refuses it. Buffers that stay as they are, e.g. position codes, are fine.
-    Devices other than "cpu" are written for but untested.
+    mixed, so `fitting.check_fit` refuses it. Buffers that do not change, e.g. position codes, are allowed.
+    Devices other than "cpu" are supported but untested.
     """
 
     def __init__(self, module: nn.Module, *, fast: bool = True, device: str = "cpu") -> None:
@@ -54,7 +54,7 @@ class FlatModel:
             self.vector.copy_(torch.tensor(checked))
 
     def values(self) -> Vector:
-        """The module's parameters now, as a vector of its own."""
+        """A copy of the module's current parameters as a vector."""
         copied: Vector = self.vector.numpy(force=True).copy()
         return copied
 

@@ -24,7 +24,7 @@ def batches(
     """Positions of `steps` batches out of `samples`, in pieces of shape (n, batch) that add up to `steps` rows.
 
     "fresh": every step a simple random sample without replacement, independent of the other steps.
-    "epoch": shuffled passes over the data; what does not fill a batch at the end of a pass is left out.
+    "epoch": shuffled passes over the data; samples that do not fill a batch at the end of a pass are not used.
     """
     if sampling == "epoch":
         return _passes(generator, samples, batch, steps)
@@ -39,7 +39,7 @@ def batches(
 
 
 def simple_random_samples(generator: np.random.Generator, samples: int, batch: int, count: int) -> Rows:
-    """`count` independent simple random samples of exactly `batch` of `samples` positions, one a row."""
+    """`count` independent simple random samples of exactly `batch` of `samples` positions, one sample per row."""
     if batch == samples:
         return np.broadcast_to(np.arange(samples), (count, samples))
     if samples < _SPARSE * batch:

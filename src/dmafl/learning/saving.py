@@ -21,7 +21,7 @@ ParameterLayout = tuple[tuple[str, tuple[int, ...]], ...]
 """Name and shape of each array of a flat vector, in order."""
 
 SCHEMA = 1
-_OWN = ("schema", "layout")
+_DESCRIBED = ("schema", "layout")
 _ENTRY = "dmafl"
 _WHAT = "model"
 _REMEDY = "Write it again; it may be cut short."
@@ -30,7 +30,7 @@ MAX_HEADER_BYTES = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """A model read from a file: its vector, what it consists of, and what was said about it."""
+    """A model read from a file: its vector, the arrays it consists of, and the metadata it was saved with."""
 
     parameters: Vector
     layout: ParameterLayout
@@ -49,9 +49,9 @@ def model_bytes(parameters: Vector, layout: ParameterLayout, metadata: Mapping[s
     """What `save` writes."""
     arrays = split(np.ascontiguousarray(parameters, dtype=np.float32), layout)
     text = {name: str(value) for name, value in metadata.items()}
-    own = {"schema": str(SCHEMA), "layout": json.dumps([[name, list(shape)] for name, shape in layout])}
-    # One entry: the library writes several in an order that changes from time to time.
-    return bytes(serialise(arrays, metadata={_ENTRY: json.dumps(text | own)}))
+    described = {"schema": str(SCHEMA), "layout": json.dumps([[name, list(shape)] for name, shape in layout])}
+    # One entry: the library writes several entries in an order that is not fixed.
+    return bytes(serialise(arrays, metadata={_ENTRY: json.dumps(text | described)}))
 
 
 def load(path: Path) -> SavedModel:
@@ -68,7 +68,7 @@ def load(path: Path) -> SavedModel:
     layout = _layout(_json(metadata.get("layout", "null"), path), path)
     places = _places(header, layout, path)
     start = 8 + int.from_bytes(content[:8], "little")
-    # Everything after the header belongs to one array, so that there is nothing that is not looked at.
+    # Every byte after the header belongs to one array, so that nothing is unchecked.
     end = start
     for begin, after in sorted(places):
         if begin != end - start:
@@ -77,12 +77,12 @@ def load(path: Path) -> SavedModel:
     if end != len(content):
         raise _damaged(path, f"{len(content) - start:,} bytes for arrays of {end - start:,}")
     pieces = [np.frombuffer(content, "<f4", (after - begin) // 4, start + begin) for begin, after in places]
-    own = {name: value for name, value in metadata.items() if name not in _OWN}
-    return SavedModel(np.concatenate(pieces).astype(np.float32, copy=False), layout, own)
+    users = {name: value for name, value in metadata.items() if name not in _DESCRIBED}
+    return SavedModel(np.concatenate(pieces).astype(np.float32, copy=False), layout, users)
 
 
 def _header(content: bytes, path: Path) -> dict[str, Any]:
-    """What the file says of its arrays; its length comes first."""
+    """The file's header, which lists its arrays; the first bytes give its length."""
     length = int.from_bytes(content[:8], "little")
     if len(content) < 8 or length > min(len(content) - 8, MAX_HEADER_BYTES):
         raise _damaged(path, f"a header of {length:,} bytes in a file of {len(content):,}")
@@ -113,17 +113,17 @@ def _layout(given: Any, path: Path) -> ParameterLayout:
 
 
 def _places(header: dict[str, Any], layout: ParameterLayout, path: Path) -> list[tuple[int, int]]:
-    """First byte and end of each array of the layout, which is all that the header has."""
+    """First byte and end of each array of the layout; the header must list exactly these arrays."""
     if set(header) != {name for name, _ in layout} or len(header) != len(layout):
         raise _damaged(path, f"{len(header)} arrays for a layout of {len(layout)}")
     places = []
     for name, shape in layout:
         entry = header[name]
         offsets = entry.get("data_offsets") if isinstance(entry, dict) else None
-        wanted = {"dtype": "F32", "shape": list(shape), "data_offsets": offsets}
-        if entry != wanted or not isinstance(offsets, list) or len(offsets) != 2:
+        expected = {"dtype": "F32", "shape": list(shape), "data_offsets": offsets}
+        if entry != expected or not isinstance(offsets, list) or len(offsets) != 2:
             raise _damaged(path, f"no float32 array {name[:60]!r} of shape {shape}")
-        if not all(isinstance(one, int) and one >= 0 for one in offsets):
+        if not all(isinstance(offset, int) and offset >= 0 for offset in offsets):
             raise _damaged(path, f"no place of the array {name[:60]!r}")
         if offsets[1] - offsets[0] != 4 * math.prod(shape):
             raise _damaged(path, f"{offsets[1] - offsets[0]:,} bytes for {name[:60]!r} of shape {shape}")
@@ -145,10 +145,5 @@ def split(parameters: Vector, layout: ParameterLayout) -> dict[str, Vector]:
     return {name: piece.reshape(shape) for (name, shape), piece in zip(layout, pieces, strict=True)}
 
 
-def _damaged(path: Path, found: str) -> BadInput:
-    return bad_input(
-        str(path),
-        f"must be a {_WHAT} that dmafl saved",
-        ShownAsIs(found),
-        _REMEDY,
-    )
+def _damaged(path: Path, content: str) -> BadInput:
+    return bad_input(str(path), f"must be a {_WHAT} that dmafl saved", ShownAsIs(content), _REMEDY)

@@ -1,4 +1,4 @@
-"""Batches as torch wants them."""
+"""Batches as torch tensors."""
 
 from __future__ import annotations
 

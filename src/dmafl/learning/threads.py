@@ -1,4 +1,4 @@
-"""One thread a process: what makes results repeatable, and fastest when there is one process a core.
+"""One thread per process: results are repeatable, and fastest with one process per core.
 
 Two threads inside one operation may add numbers in another order, and on busy cores they wait for each other.
 """
@@ -12,5 +12,5 @@ ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THR
 
 
 def compute_with_one_thread() -> None:
-    """Make torch compute with one thread in this process; call it first thing in a worker."""
+    """Make torch compute with one thread in this process; call it first in a worker."""
     torch.set_num_threads(1)

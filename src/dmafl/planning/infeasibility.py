@@ -15,7 +15,7 @@ from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.search.repair import fastest, overdrawn
 from dmafl.scenario.fields import limits_of
 from dmafl.scenario.model import Task
-from dmafl.schedule.rules import Check
+from dmafl.schedule.checks import Check
 
 MORE = 1.001
 """A little more than the least, so that rounding the shown number does not matter."""

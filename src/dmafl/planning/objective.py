@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dmafl.planning.problem import Problem
+from dmafl.schedule.checks import Check
 from dmafl.schedule.jobs import Schedule
-from dmafl.schedule.rules import Check, check_schedule
+from dmafl.schedule.rules import check_schedule
 from dmafl.schedule.timeline import replay
 from dmafl.theory.jobs import jobs_of
 

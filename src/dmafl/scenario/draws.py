@@ -14,14 +14,14 @@ from dmafl.base.arrays import FloatArray
 
 KINDS = ("uniform", "log_uniform", "choice")
 MOST_CHOICES = 100_000
-"""As many as there may be devices."""
+"""The largest number of devices."""
 
 
 @dataclass(frozen=True)
 class Draw:
     """A number for every device: `constant`, `uniform` or `log_uniform` on [low, high], or one of a `choice`.
 
-    Compares with a number as all of its possible values do, so that a field's range applies to each of them.
+    A comparison with a number holds if it holds for all possible values, so that a field's range applies to each.
     """
 
     kind: str
@@ -29,12 +29,12 @@ class Draw:
 
     @property
     def low(self) -> float:
-        """Smallest value that can come up."""
+        """Smallest value that can be drawn."""
         return min(self.values)
 
     @property
     def high(self) -> float:
-        """Largest value that can come up."""
+        """Largest value that can be drawn."""
         return max(self.values)
 
     def __gt__(self, bound: float) -> bool:
@@ -64,7 +64,7 @@ class Draw:
 
     @classmethod
     def parse(cls, given: Any) -> Draw:
-        """The draw that a TOML or JSON value describes; pydantic reports what is wrong with it."""
+        """The draw that a TOML or JSON value describes; pydantic reports errors in it."""
         if isinstance(given, Draw):
             return given
         if _is_number(given):

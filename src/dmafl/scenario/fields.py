@@ -22,7 +22,7 @@ class Section(BaseModel):
 
     @model_validator(mode="after")
     def _zero_or_enough(self) -> Self:
-        """A value that may be 0 is 0, or large enough to count."""
+        """A value that may be 0 is 0, or at least the smallest number that matters."""
         for name, info in type(self).model_fields.items():
             limits = limits_of(info)
             value = getattr(self, name)
@@ -33,7 +33,7 @@ class Section(BaseModel):
 
 
 def contradiction(name: str, rule: str, value: str, remedy: str) -> PydanticCustomError:
-    """A rule that the type of a field cannot say, broken; shown as name, rule, value and remedy."""
+    """The error for a broken rule that a field's type cannot express; shown as name, rule, value and remedy."""
     return PydanticCustomError(
         "contradiction",
         "{name} {rule}; got {value}. {remedy}",
@@ -89,7 +89,7 @@ class FieldRow:
 
 
 def rows(section: str, model: type[Section]) -> list[FieldRow]:
-    """The fields of `model`, in the order of declaration; nested sections are left to the caller."""
+    """The fields of `model`, in the order of declaration; fields of nested sections are not included."""
     return [
         FieldRow(
             section=section,

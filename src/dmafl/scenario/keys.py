@@ -37,8 +37,8 @@ def flat(plain: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 def with_values(scenario: Scenario, values: Mapping[str, Any], source: str = "--set") -> Scenario:
     """`scenario` with these values in place of its own; an unknown key is refused, and the nearest is suggested."""
     plain = scenario.plain()
-    for given, value in values.items():
-        for key in matching(scenario, given):
+    for pattern, value in values.items():
+        for key in matching(scenario, pattern):
             *path, last = key.split(".")
             inner = plain
             for part in path:
@@ -63,14 +63,14 @@ def matching(scenario: Scenario, key: str) -> list[str]:
 
 
 def _unknown(key: str, known: Mapping[str, Any]) -> BadInput:
-    """The message for a key that is not there."""
+    """The message for a key that does not exist."""
     inside = [longer for longer in known if longer.startswith(f"{key}.")]
     if inside:
         remedy = f"Name a key of it, e.g. `{inside[0]}`."
         return BadInput(Problem(key, "must be one key of the scenario", "a whole section", remedy))
     names = list(dict.fromkeys([*known, *map(_for_every_task, known)]))
     near = difflib.get_close_matches(key, names, n=1, cutoff=0.7)
-    if not near:  # perhaps only the last part is there, or right
+    if not near:  # perhaps only the last part was given, or only that one is right
         last = {name.rpartition(".")[2]: name for name in names}
         near = [last[part] for part in difflib.get_close_matches(key.rpartition(".")[2], last, n=1)]
     remedy = f"Did you mean `{near[0]}`?" if near else "See `dmafl init` for all keys."

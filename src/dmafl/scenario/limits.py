@@ -1,6 +1,6 @@
-"""What each number of a scenario may be, and why no smaller and no larger.
+"""The allowed range of each number of a scenario, and the reason for both ends.
 
-Limits are wide: beyond them lies no device, no radio and no memory; within them, no number overflows or vanishes.
+Limits are wide: no device, radio or memory is beyond them, and within them no number overflows or vanishes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 class Limits:
     """A number from `low` to `high` in `unit`; where `least` is not 0, it is 0 or at least `least`.
 
-    `why` says why it can be no smaller, and no larger.
+    `why` gives the reason for the lower end and for the upper end.
     """
 
     low: float = -math.inf
@@ -46,7 +46,7 @@ SPEED = Limits(1e-3, 1000, "a snail; three times the speed of sound", unit="m/s"
 # Channel
 PATH_GAIN = Limits(-120, 0, "behind a metre of concrete; nothing is received that was not sent", unit="dB")
 PATH_LOSS_EXPONENT = Limits(1, 8, "a waveguide has less than 2; dense buildings about 6")
-NOISE = Limits(-230, 0, "thermal noise at a millikelvin; a jammer of a milliwatt a hertz", unit="dBm/Hz")
+NOISE = Limits(-230, 0, "thermal noise at a millikelvin; a jammer of a milliwatt per hertz", unit="dBm/Hz")
 CHANNEL_GAIN = Limits(1e-30, 1, "a dead channel: -300 dB; nothing is received that was not sent")
 
 # Models, and what one sample of them costs
@@ -54,7 +54,7 @@ PARAMETERS = Limits(1, 1_000_000_000, "a model has one; no device trains more")
 BITS_PER_PARAMETER = Limits(1e-3, 1e6, "one parameter in 32,000 is sent; 250 times the paper's", unit="bit")
 FLOPS_PER_SAMPLE = Limits(1, 1e15, "one operation; a million times a large network's", unit="FLOP")
 CYCLES_PER_SAMPLE = Limits(
-    1e-6, 1e18, "what the limits of FLOP a sample and of FLOP a cycle give", unit="cycle"
+    1e-6, 1e18, "what the limits of FLOP per sample and of FLOP per cycle give", unit="cycle"
 )
 
 # Slots, staleness and time
@@ -80,7 +80,7 @@ BATCH = Limits(1, 100_000, "one is the least; more than memory holds of images")
 # Data and their drift
 SAMPLES = Limits(1, 1_000_000, "one is the least; no device keeps more")
 LABELS = Limits(1, 10_000, "one is the least; more than any data set has")
-CONCENTRATION = Limits(1e-3, 1e6, "one label a device; even to one sample in 1,000")
+CONCENTRATION = Limits(1e-3, 1e6, "one label per device; even to one sample in 1,000")
 START_FRACTION = Limits(1e-6, 1, "one of the most samples there may be; all of them")
 FRACTION = Limits(0, 1, "a share: none to all")
 STREAM_RATE = Limits(0, 1000, "as good as still; over in a thousandth of the window", least=1e-6)

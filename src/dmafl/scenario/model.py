@@ -70,12 +70,9 @@ class Schemes(Section):
     """Settings of schemes that are not settings of a task."""
 
     partial_arrivals: int | None = field(
-        None,
-        "Arrivals that make a round of fedavg-partial. Left out: half of the devices.",
-        limits.ARRIVALS,
-        "M",
+        None, "Arrivals of a round of fedavg-partial. Left out: half of the devices.", limits.ARRIVALS, "M"
     )
-    buffer_size: int = field(5, "Arrivals that make a step of fedbuff.", limits.ARRIVALS, "Z")
+    buffer_size: int = field(5, "Arrivals of a step of fedbuff.", limits.ARRIVALS, "Z")
     buffer_learning_rate: float = field(1.0, "Server step of fedbuff.", limits.SERVER_STEP)
 
 
@@ -115,7 +112,7 @@ class Tasks(dict[str, Task]):
 
 
 class Scenario(Section):
-    """A world to plan for, simulate or deploy in: devices, channel, tasks and what counts."""
+    """A world to plan for, simulate or deploy in: devices, channel, tasks and the weights of the objective."""
 
     schema_: Literal[1] = field(1, "Version of this file's format.")
     name: str = field(
@@ -173,7 +170,7 @@ class Scenario(Section):
         return self._folder
 
     def plain(self) -> dict[str, Any]:
-        """As nested plain values, every field spelled out (what TOML and JSON hold)."""
+        """As nested plain values with every field, as TOML and JSON hold them."""
         return self.model_dump(mode="python")
 
     def __eq__(self, other: object) -> bool:

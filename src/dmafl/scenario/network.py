@@ -19,7 +19,7 @@ class Fleet(Section):
     devices: int = field(10, "Number of devices.", limits.DEVICES, "I")
     table: str | None = field(
         None,
-        "CSV or Parquet file with one row a device, beside this file; its columns replace the draws below.",
+        "CSV or Parquet file with one row per device, beside this file; its columns replace the draws below.",
         pattern=FILE_NAME,
     )
     radius_m: float = field(
@@ -30,10 +30,10 @@ class Fleet(Section):
         constant(0.1), "Transmit power of the base station towards a device.", limits.STATION_POWER, "p^D"
     )
     uplink_bandwidth_Hz: Draw = field(
-        constant(1e6), "Bandwidth of a device's uplink band.", limits.BANDWIDTH, "BW^U"
+        constant(1e6), "Uplink bandwidth of a device.", limits.BANDWIDTH, "BW^U"
     )
     downlink_bandwidth_Hz: Draw = field(
-        constant(1e5), "Bandwidth of a device's downlink band.", limits.BANDWIDTH, "BW^D"
+        constant(1e5), "Downlink bandwidth of a device.", limits.BANDWIDTH, "BW^D"
     )
     capacitance_Js2: Draw = field(
         uniform(1e-28, 4e-28),

@@ -1,4 +1,4 @@
-"""Turn what the validator found into messages with name, rule, value and remedy."""
+"""Errors of the validator as messages with name, rule, value and remedy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SECTION_KEY = re.compile(r"_(mW|kW|dBm|MHz|kHz|GHz|kJ|mJ|ms|min|h|km|cm|W|Hz|J|
 
 
 def bad_scenario(error: ValidationError, root: type[Section], source: str) -> BadInput:
-    """All problems of a scenario, each located by its full key; `source` is where to mend it."""
+    """All problems of a scenario, each located by its full key; `source` is the file to correct."""
     return BadInput(*(_problem(details, root, source) for details in error.errors()))
 
 
@@ -68,15 +68,15 @@ def _rule(details: ErrorDetails) -> str:
 
 
 def _remedy(details: ErrorDetails, path: list[str], root: type[Section], source: str) -> str:
-    given = details["input"]
-    if isinstance(given, str):
-        with_unit = _WITH_UNIT.match(given)
+    value = details["input"]
+    if isinstance(value, str):
+        with_unit = _WITH_UNIT.match(value)
         unit = path[-1].rpartition("_")[2]
         if with_unit and with_unit[3] == unit:
             number = float(with_unit[1]) * _SCALES[with_unit[2]]
             return f"Write the number alone, in {unit}: {path[-1]} = {number:g} (in {source})."
         expected = details.get("ctx", {}).get("expected", "")
-        near = difflib.get_close_matches(given, re.findall(r"'([^']*)'", str(expected)), n=1)
+        near = difflib.get_close_matches(value, re.findall(r"'([^']*)'", str(expected)), n=1)
         if near:
             return f"Did you mean {near[0]!r}? Set it in {source}."
     info = _field(path, root)
@@ -87,8 +87,7 @@ def _remedy(details: ErrorDetails, path: list[str], root: type[Section], source:
 
 def _unknown_key(name: str, path: list[str], root: type[Section], source: str) -> Problem:
     section = _section(path[:-1], root)
-    known = list(section.model_fields) if section is not None else []
-    known = [key.rstrip("_") for key in known]
+    known = [key.rstrip("_") for key in section.model_fields] if section is not None else []
     stem = _SECTION_KEY.sub("", path[-1])
     same_quantity = [key for key in known if _SECTION_KEY.sub("", key) == stem]
     near = same_quantity or difflib.get_close_matches(path[-1], known, n=1, cutoff=0.5)

@@ -17,7 +17,7 @@ from dmafl.scenario.presets import preset
 from dmafl.scenario.problems import bad_scenario
 
 UNSET = "unset"
-"""What TOML says for a value that is deliberately not there (it has no null)."""
+"""What a file says for a value that is deliberately absent (TOML has no null)."""
 
 
 def load(path: str | Path) -> Scenario:
@@ -30,7 +30,7 @@ def load(path: str | Path) -> Scenario:
 
 
 def from_plain(given: Mapping[str, Any], source: str = "scenario.toml") -> Scenario:
-    """The scenario of nested plain values; what they leave out comes from their preset, None stays None."""
+    """The scenario of nested plain values; missing ones come from the preset, None stays None."""
     name = given.get("preset", "phone")
     if not isinstance(name, str):
         raise bad_input("preset", "must be the name of a preset", name, f"Set it in {source}.")

@@ -1,13 +1,14 @@
-"""Schedules made by hand: given who completes which slot with what work, find the earliest executable times."""
+"""Schedules without a planner: given which device completes which slot with which work, the earliest possible times."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.schedule.earliest_times import ROUNDING, first_fit, one_after_another, still_current
 from dmafl.schedule.jobs import Schedule
 from dmafl.world.mobility import Static
@@ -15,6 +16,15 @@ from dmafl.world.world import World
 
 MAX_SHIFTS = 50
 """A shift changes the distance of a moving device and so its transfer times: shift again until they agree."""
+
+
+class SlotWork(NamedTuple):
+    """The work of a task by slot, (G,) each: which device completes it, with how many steps, batch and frequency."""
+
+    device: IntArray
+    steps: IntArray
+    batch: IntArray
+    frequency_Hz: FloatArray
 
 
 def round_robin(
@@ -34,32 +44,21 @@ def round_robin(
         e = steps if steps is not None else (task.steps_min + task.steps_max) // 2
         B = batch if batch is not None else min((task.batch_min + task.batch_max) // 2, task.samples_at_start)
         allowed = min(in_flight, task.max_staleness + 1, world.device_count)
-        parts.append(
-            earliest(
-                world, j, order, np.full(task.slots, e), np.full(task.slots, B), share_Hz[order], allowed
-            )
-        )
+        work = SlotWork(order, np.full(task.slots, e), np.full(task.slots, B), share_Hz[order])
+        parts.append(earliest(world, j, work, allowed))
     return concatenate(parts)
 
 
-def earliest(
-    world: World,
-    task: int,
-    device: NDArray[np.int64],
-    steps: NDArray[np.int64],
-    batch: NDArray[np.int64],
-    frequency_Hz: NDArray[np.float64],
-    in_flight: int,
-) -> Schedule:
+def earliest(world: World, task: int, work: SlotWork, in_flight: int) -> Schedule:
     """The jobs of one task, as early as rules S0-S3 allow, with at most `in_flight` of them at a time.
 
-    Slot g is completed by `device[g]`. Slot by slot, every version that it may receive is tried, and the one that
-    completes the slot first is taken; the freshest is always possible.
+    Slot by slot, every version that a job may receive is tried, and the one that completes the slot first is used;
+    the freshest is always possible.
     """
-    n = len(device)
+    device, n = work.device, len(work.device)
     if in_flight == 1 and isinstance(world.mobility, Static):
-        return _one_after_another(world, task, device, steps, batch, frequency_Hz)
-    compute_s = world.compute_s(device, np.full(n, task), steps, batch, frequency_Hz)
+        return _one_after_another(world, task, work)
+    compute_s = world.compute_s(device, np.full(n, task), work.steps, work.batch, work.frequency_Hz)
     transfers_s = _transfers(world, task, device, in_flight)
     tau = [0.0] * (n + 1)  # tau[g + 1] is when slot g completes; tau[0] = 0
     free_s, last_slot = [0.0] * world.device_count, [-1] * world.device_count
@@ -76,11 +75,11 @@ def earliest(
                 best, version[g], start_s[g] = end, v, begin
         tau[g + 1] = free_s[i] = best
         last_slot[i] = g
-    return _schedule(task, device, version, steps, batch, frequency_Hz, start_s)
+    return _schedule(task, work, version, start_s)
 
 
 def _wait_s(before_s: float, start_s: float, down_s: float, up_s: float, end_s: float) -> float:
-    """How much later a job must start so that it does not end before the slot before it does, at `before_s`."""
+    """How much later a job must start [s] so that it does not end before the previous slot completes, at `before_s`."""
     return 0.0 if end_s >= before_s * (1 - ROUNDING) else before_s - end_s
 
 
@@ -91,34 +90,27 @@ def concatenate(parts: list[Schedule]) -> Schedule:
     )
 
 
-def _one_after_another(
-    world: World,
-    task: int,
-    device: NDArray[np.int64],
-    steps: NDArray[np.int64],
-    batch: NDArray[np.int64],
-    frequency_Hz: NDArray[np.float64],
-) -> Schedule:
-    """Each job starts when the slot before it completes, with the freshest model: times are one running sum."""
-    n = len(device)
+def _one_after_another(world: World, task: int, work: SlotWork) -> Schedule:
+    """Each job starts when the previous slot completes, with the freshest model: its time is a cumulative sum."""
+    device, n = work.device, len(work.device)
     j, slot, when = np.full(n, task), np.arange(n), np.zeros(n)
     length_s = (
         world.download_s(device, j, slot, when)
-        + world.compute_s(device, j, steps, batch, frequency_Hz)
+        + world.compute_s(device, j, work.steps, work.batch, work.frequency_Hz)
         + world.upload_s(device, j, slot, when)
     )
     start_s, _ = one_after_another(length_s)
-    return _schedule(task, device, slot, steps, batch, frequency_Hz, start_s)
+    return _schedule(task, work, slot, start_s)
 
 
 def _transfers(
-    world: World, task: int, device: NDArray[np.int64], in_flight: int
+    world: World, task: int, device: IntArray, in_flight: int
 ) -> Callable[[int, int, float, float], tuple[float, float]]:
     """Downlink and uplink time [s] as a function of slot, version, computing time and start."""
     n = len(device)
     j = np.full(n, task)
     if isinstance(world.mobility, Static):
-        # Nothing depends on time: all candidates at once, then only look-ups.
+        # Transfer times do not depend on time: compute all of them at once, then look them up.
         when, slot = np.zeros(n), np.arange(n)
         up = world.upload_s(device, j, slot, when).tolist()
         down = [
@@ -135,25 +127,7 @@ def _transfers(
     return at_time
 
 
-def _schedule(
-    task: int,
-    device: NDArray[np.int64],
-    version: NDArray[np.int64],
-    steps: NDArray[np.int64],
-    batch: NDArray[np.int64],
-    frequency_Hz: NDArray[np.float64],
-    start_s: NDArray[np.float64],
-) -> Schedule:
-    n = len(device)
-    return Schedule.from_columns(
-        {
-            "task": np.full(n, task),
-            "device": device,
-            "version": version,
-            "slot": np.arange(n),
-            "steps": steps,
-            "batch": batch,
-            "frequency_Hz": frequency_Hz,
-            "start_s": start_s,
-        }
-    )
+def _schedule(task: int, work: SlotWork, version: IntArray, start_s: FloatArray) -> Schedule:
+    n = len(work.device)
+    placed = {"task": np.full(n, task), "version": version, "slot": np.arange(n), "start_s": start_s}
+    return Schedule.from_columns(placed | work._asdict())

@@ -7,9 +7,9 @@ Slot g receives version v <= g, which slot v - 1 completes at tau_v (tau_0 = 0),
 A job that would end before the slot before it waits, so that it ends with that slot. A job that would start after its
 version was replaced, start_g > tau_{v+1}, receives the fresher version instead.
 
-`earliest_times` is this recursion, of one schedule or of a batch. `earliest_ends` holds the versions, and
-`earliest_ends_of_shares` is its relaxation. Where transfers depend on when they start, or other jobs are in the way,
-`first_fit` finds the start of a single job.
+`earliest_times` is this recursion, for one schedule or for a batch of schedules. `earliest_ends` keeps the versions
+fixed, and `earliest_ends_of_shares` is its relaxation. Where transfer times depend on when they start, or other jobs
+block a job, `first_fit` finds the start of a single job.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from dmafl.base.arrays import FloatArray, IntArray
 
 ROUNDING = 1e-12
-"""Relative error of a handful of float64 operations."""
+"""Relative error of a few float64 operations."""
 
 
 class Begun(Protocol):
@@ -45,7 +45,7 @@ class EarliestTimes(NamedTuple):
     """Of every slot, (G,), or (n, G) for a batch of n schedules."""
 
     version: IntArray
-    """The version received: fresher than asked for where that one was replaced before the job starts."""
+    """The version received: a fresher one than given where that was replaced before the job starts."""
     start_s: FloatArray
     download_s: FloatArray
     end_s: FloatArray
@@ -71,8 +71,8 @@ def earliest_times(
     `busy_s` is the time for computing and uploading of every job; `download_s` has a row for every device and a column
     for every version, (I, G). The slots of `begun` keep their times and versions.
     """
-    # Python floats are ten times as fast as arrays of length 1, and arrays as much faster for a batch
-    # (`tests/schedule/test_earliest_times.py` holds the two against each other).
+    # Python floats are ten times as fast as arrays of length 1; for a batch, arrays are faster by as much
+    # (`tests/schedule/test_earliest_times.py` compares the two).
     of_shape = _of_one if version.ndim == 1 else _of_batch
     return of_shape(device, version, busy_s, download_s, begun)
 
@@ -181,7 +181,7 @@ def first_fit(
     """Start, downlink time, uplink time and end [s] of a job that is shifted from `start_s` on until it fits.
 
     `transfers_s` gives the downlink and uplink time for a start. A shift changes those of a moving device, so it is
-    repeated until both agree, at most so often.
+    repeated until both agree, at most `most_shifts` times.
     """
     down_s = up_s = 0.0
     end_s = start_s

@@ -1,4 +1,4 @@
-"""What overlaps in time on a device."""
+"""Loads of intervals that overlap in time on a device."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dmafl.base.arrays import FloatArray, IntArray
 
 
 def load_at_start(device: IntArray, begin_s: FloatArray, end_s: FloatArray, load: FloatArray) -> FloatArray:
-    """For each interval [begin, end): the sum of the loads on its device at its begin, where a new peak can be."""
+    """For each interval [begin, end): the sum of the loads on its device at its begin; a peak is always at a begin."""
     n = len(device)
     real = end_s > begin_s
     time_s = np.concatenate([begin_s, end_s])
-    # At equal times, ends come first: intervals are half-open. Empty intervals load nothing.
+    # At equal times, ends come first: intervals are half-open. Empty intervals add no load.
     change = np.concatenate([np.where(real, load, 0.0), np.where(real, -load, 0.0)])
     kind = np.repeat([1, 0], n)
     devices = np.tile(device, 2)

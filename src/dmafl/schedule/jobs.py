@@ -18,7 +18,7 @@ INTEGER_COLUMNS = ("task", "device", "version", "slot")
 class Schedule:
     """n jobs: device `device[k]` receives `version[k]` of `task[k]` from `start_s[k]` on and completes `slot[k]`.
 
-    `steps` and `batch` are floats so that a relaxed schedule can be evaluated; rule S7 asks for integers.
+    `steps` and `batch` are floats so that a relaxed schedule can be evaluated; rule S7 demands integers.
     """
 
     task: IntArray
@@ -51,7 +51,7 @@ class Schedule:
 
     @classmethod
     def from_jobs(cls, jobs: Iterable[Mapping[str, Any]]) -> Schedule:
-        """A schedule from one mapping a job, for small cases."""
+        """A schedule from one mapping per job, for small cases."""
         rows = list(jobs)
         return cls.from_columns({field.name: [row[field.name] for row in rows] for field in fields(cls)})
 
@@ -64,9 +64,9 @@ class Schedule:
         return Schedule(**{name: column[rows] for name, column in self.columns().items()})
 
     def rows_of_task(self, task: int) -> IntArray:
-        """Where the jobs of `task` are, in the order of their slots."""
-        own = np.flatnonzero(self.task == task)
-        return np.asarray(own[np.argsort(self.slot[own], kind="stable")])
+        """Rows of the jobs of `task`, in the order of their slots."""
+        rows = np.flatnonzero(self.task == task)
+        return np.asarray(rows[np.argsort(self.slot[rows], kind="stable")])
 
     def of_task(self, task: int) -> Schedule:
         """The jobs of `task` in the order of their slots."""

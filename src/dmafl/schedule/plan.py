@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from dmafl.base.files import sha256_of
+from dmafl.schedule.checks import Check
 from dmafl.schedule.jobs import Schedule
-from dmafl.schedule.rules import Check, check_schedule
+from dmafl.schedule.rules import check_schedule
 from dmafl.schedule.timeline import Timeline, replay
 from dmafl.world.world import World
 

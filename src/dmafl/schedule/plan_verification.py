@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from dmafl.schedule.checks import Check, exceeds
 from dmafl.schedule.plan import Plan
 from dmafl.schedule.plan_files import DERIVED, PlanFile, read_plan
-from dmafl.schedule.rules import Check, exceeds
 
 RECORDED_TOLERANCE = 1e-9
 """Relative difference allowed between a recorded number and its replay: two machines' logarithms and sums differ

@@ -1,4 +1,4 @@
-"""A world that a file can hold: a user's own channel or mobility becomes a table of the gains that the jobs use."""
+"""A world that a file can hold: a user's channel or mobility becomes a table of the gains that the jobs use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dmafl.world.world import World
 
 
 def recorded_world(world: World, schedule: Schedule, timeline: Timeline) -> World:
-    """`world` itself if settings and tables describe it; otherwise with the gains of all transfers written down."""
+    """`world` itself if settings and tables describe it; otherwise with a table of the gains of all transfers."""
     known_channel = isinstance(world.channel, Rayleigh | FixedGains | GainTrace)
     if known_channel and isinstance(world.mobility, Static | Paths):
         return world
@@ -27,7 +27,7 @@ def recorded_world(world: World, schedule: Schedule, timeline: Timeline) -> Worl
             "Save with perfect knowledge: gains can be written down, mean rates cannot.",
         )
     I, J = world.device_count, world.task_count  # noqa: E741
-    # One row for every device and task, so that the table is whole; then one for every transfer of the schedule.
+    # One row for every device and task, so that the table is complete; then one for every transfer of the schedule.
     every_device, every_task = (
         part.ravel() for part in np.meshgrid(np.arange(I), np.arange(J), indexing="ij")
     )

@@ -1,4 +1,4 @@
-"""What makes a schedule executable: rules S0-S8, each with its violation's size, unit and place (docs/schedules.md).
+"""Whether a schedule can be executed: rules S0-S8, each with size, unit and place of its violation (docs/schedules.md).
 
 S0 staleness, S1 cover, S2 overlap, S3 causality, S4 window, S5 cpu, S6 energy, S7 ranges, S8 radio.
 """
@@ -6,107 +6,23 @@ S0 staleness, S1 cover, S2 overlap, S3 causality, S4 window, S5 cpu, S6 energy, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmafl.base.arrays import FloatArray, IntArray
+from dmafl.schedule.checks import TOLERANCE, Check, exceeds, worst_check
 from dmafl.schedule.intervals import load_at_start
 from dmafl.schedule.jobs import Schedule
-from dmafl.schedule.timeline import Timeline, completion_s, replay, stream_order
+from dmafl.schedule.replayed import Replayed
+from dmafl.schedule.timeline import stream_order
 from dmafl.world.world import World
-
-TOLERANCE = 1e-9
-"""Relative slack of every comparison of times, frequencies and energies: a million roundings of float64 stay
-below it, and nothing physical is that fine. Times are relative to the end of the schedule, frequencies to f^max,
-energies to E^B."""
-
-
-def exceeds(
-    excess: FloatArray | IntArray | float, tolerance: FloatArray | IntArray | float = 0.0
-) -> NDArray[np.bool_]:
-    """Where `excess` is not at most `tolerance`; a number that is none, NaN, is never within it."""
-    return np.asarray(~(np.asarray(excess) <= tolerance), dtype=bool)
-
-
-@dataclass(frozen=True)
-class Check:
-    """The outcome of one rule: by how much it is broken at the worst place, or 0 where it holds."""
-
-    name: str
-    rule: str
-    violation: float
-    unit: str
-    places: int
-    worst: str
-    remedy: str
-    note: str = ""
-    """What is worth knowing although it breaks no rule."""
-
-    @property
-    def ok(self) -> bool:
-        """Whether the rule holds."""
-        return self.places == 0
-
-    def __str__(self) -> str:
-        if self.ok:
-            return f"{self.name}: ok"
-        more = f" and {self.places - 1:,} more" if self.places > 1 else ""
-        return (
-            f"{self.name}: {self.rule}; violated by {self.violation:.6g} {self.unit} "
-            f"at {self.worst}{more}. {self.remedy}"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Replayed:
-    """A schedule with its timeline and completion times, as the rules look at it."""
-
-    world: World
-    schedule: Schedule
-    timeline: Timeline
-
-    @classmethod
-    def of(cls, world: World, schedule: Schedule) -> Replayed:
-        """Replay `schedule` in `world`."""
-        return cls(world, schedule, replay(world, schedule))
-
-    @cached_property
-    def tau_s(self) -> FloatArray:
-        """Completion times of all slots, task after task."""
-        return completion_s(self.world, self.schedule, self.timeline.end_s)[0]
-
-    @cached_property
-    def offsets(self) -> IntArray:
-        """Where each task begins in `tau_s`."""
-        return np.concatenate([[0], np.cumsum(self.world.slots)])
-
-    @cached_property
-    def slack_s(self) -> float:
-        """Tolerance of times; a time that is not finite gives none."""
-        end_s = self.timeline.end_s
-        return TOLERANCE * float(end_s[np.isfinite(end_s)].max(initial=0.0))
-
-    def slot_time_s(self, task: IntArray, slot: IntArray) -> FloatArray:
-        """tau of each (task, slot); -inf for slot -1 and before, inf for one that nobody completes or that is none."""
-        exists = (slot >= 0) & (slot < self.world.slots[task])
-        where = np.where(exists, self.offsets[task] + slot, 0)
-        return np.where(exists, self.tau_s[where], np.where(slot < 0, -np.inf, np.inf))
-
-    def job(self, k: int) -> str:
-        """Job k in words."""
-        s, w = self.schedule, self.world
-        return (
-            f"device {w.devices.id[s.device[k]]}, task {w.task_names[s.task[k]]}, "
-            f"version {s.version[k]}, slot {s.slot[k]}"
-        )
 
 
 def check_schedule(world: World, schedule: Schedule) -> tuple[Check, ...]:
     """All rules, evaluated on a fresh replay of the timeline."""
-    with np.errstate(invalid="ignore"):  # numbers that are not finite are found by the rules, not by warnings
+    with np.errstate(
+        invalid="ignore"
+    ):  # numbers that are not finite are reported by the rules, not by warnings
         replayed = Replayed.of(world, schedule)
         return tuple(rule(replayed) for rule in RULES)
 
@@ -116,7 +32,7 @@ def check_staleness(r: Replayed) -> Check:
     s = r.schedule
     stale = s.staleness
     excess = np.maximum.reduce([stale - r.world.max_staleness[s.task], -stale, -s.version])
-    return _worst(
+    return worst_check(
         "S0_staleness",
         "0 <= slot - version <= max_staleness",
         excess,
@@ -143,7 +59,7 @@ def check_cover(r: Replayed) -> Check:
         return f"task {r.world.task_names[task]}, slot {k - r.offsets[task]} ({jobs} jobs)"
 
     excess = np.concatenate([error, np.ones(len(outside), dtype=error.dtype)])
-    return _worst(
+    return worst_check(
         "S1_cover",
         "every slot is completed by exactly one job",
         excess,
@@ -157,10 +73,10 @@ def check_cover(r: Replayed) -> Check:
 def check_overlap(r: Replayed) -> Check:
     """S2: the next job of a (device, task) receives a version newer than the slot its last one completed."""
     s = r.schedule
-    order, goes_on = stream_order(s, r.world.task_count)
+    order, continues = stream_order(s, r.world.task_count)
     earlier, later = order[:-1], order[1:]
-    excess = np.where(goes_on[1:] == 1, s.slot[earlier] + 1 - s.version[later], 0)
-    return _worst(
+    excess = np.where(continues[1:] == 1, s.slot[earlier] + 1 - s.version[later], 0)
+    return worst_check(
         "S2_overlap",
         "a device's next job of a task receives a version after its last slot",
         excess,
@@ -175,7 +91,7 @@ def check_causality(r: Replayed) -> Check:
     """S3: versions exist and are current when sent, slots complete in order, idle times are not negative."""
     s, start_s = r.schedule, r.schedule.start_s
     before, now = r.slot_time_s(s.task, s.version - 1), r.slot_time_s(s.task, s.version)
-    # A slot that nobody completes is S1's business, not S3's.
+    # A slot that no job completes breaks S1, not S3.
     too_early = np.where(np.isfinite(before), before - start_s, -np.inf)
     too_late = np.where(np.isfinite(now), start_s - now, -np.inf)
     disorder = _disorder(r)
@@ -193,7 +109,7 @@ def check_causality(r: Replayed) -> Check:
         which = int(np.searchsorted(starts, k, side="right")) - 1
         return parts[which][1](k - int(starts[which]))
 
-    return _worst(
+    return worst_check(
         "S3_causality",
         "downloads start while their version is current; slots complete in order",
         excess,
@@ -207,7 +123,7 @@ def check_causality(r: Replayed) -> Check:
 def check_window(r: Replayed) -> Check:
     """S4: every upload ends within the window of its device and task. Eq. (QoE), as an upper limit."""
     excess = r.timeline.end_s - r.world.devices.window_s[r.schedule.device, r.schedule.task]
-    return _worst(
+    return worst_check(
         "S4_window",
         "uploads end within window_s",
         excess,
@@ -228,16 +144,15 @@ def check_cpu(r: Replayed) -> Check:
     # Intervals are half-open and shortened by the tolerance, at most by half, so that touching ones do not overlap.
     end_s = t.upload_start_s - np.minimum(r.slack_s, t.compute_s / 2)
     together = np.maximum(load_at_start(s.device, t.compute_start_s, end_s, s.frequency_Hz), s.frequency_Hz)
-    together = np.where(
-        np.isnan(end_s - t.compute_start_s), np.nan, together
-    )  # no interval, so no load known
+    # Without an interval the load is not known.
+    together = np.where(np.isnan(end_s - t.compute_start_s), np.nan, together)
     excess = np.concatenate([together - f_max, d.frequency_min_Hz[s.device] - s.frequency_Hz])
     n = len(s)
 
     def place(k: int) -> str:
         return f"{r.job(k % n)} ({'sum over its tasks' if k < n else 'its own frequency'})"
 
-    return _worst(
+    return worst_check(
         "S5_cpu",
         "frequencies on a device sum to at most frequency_max_Hz, each >= frequency_min_Hz",
         excess,
@@ -255,7 +170,7 @@ def check_energy(r: Replayed) -> Check:
     )
     battery_J = r.world.devices.battery_J
     excess = spent_J - battery_J
-    return _worst(
+    return worst_check(
         "S6_energy",
         "uplink and computation stay within battery_J",
         excess,
@@ -283,7 +198,7 @@ def check_ranges(r: Replayed) -> Check:
             np.abs(s.batch - np.rint(s.batch)),
         ]
     )
-    return _worst(
+    return worst_check(
         "S7_ranges",
         "steps within [steps_min, steps_max], batch within [1, samples], both whole",
         excess,
@@ -297,7 +212,7 @@ def check_ranges(r: Replayed) -> Check:
 
 
 def check_radio(r: Replayed) -> Check:
-    """S8: with radio = "shared", transfers of a device follow one another; holds by itself otherwise."""
+    """S8: with radio = "shared", transfers of a device do not overlap; always holds otherwise."""
     s, t = r.schedule, r.timeline
     if r.world.scenario.channel.radio == "own":
         begin_s = end_s = np.empty(0)
@@ -310,7 +225,7 @@ def check_radio(r: Replayed) -> Check:
     busy_until = _running_max(end_s[order], device[order])
     same = device[order[1:]] == device[order[:-1]]
     excess = np.where(same, busy_until[:-1] - begin_s[order[1:]], -np.inf)
-    return _worst(
+    return worst_check(
         "S8_radio",
         "transfers of a device on a shared radio do not overlap",
         excess,
@@ -334,29 +249,13 @@ RULES: tuple[Callable[[Replayed], Check], ...] = (
 )
 
 
-def _worst(
-    name: str,
-    rule: str,
-    excess: NDArray[np.float64] | NDArray[np.int64],
-    broken: NDArray[np.bool_],
-    unit: str,
-    place: Callable[[int], str],
-    remedy: str,
-) -> Check:
-    places = int(np.count_nonzero(broken))
-    if not places:
-        return Check(name, rule, 0.0, unit, 0, "", "")
-    k = int(np.argmax(np.where(broken, excess, -np.inf)))  # the first NaN, if there is one
-    return Check(name, rule, float(excess[k]), unit, places, place(k), remedy)
-
-
 def _disorder(r: Replayed) -> FloatArray:
     """By how much each slot completes before the one before it [s]; -inf for first slots and missing ones."""
     out = np.full(len(r.tau_s), -np.inf)
     first = np.zeros(len(r.tau_s), dtype=bool)
     first[r.offsets[:-1]] = True
-    known = np.isfinite(r.tau_s[1:]) & np.isfinite(r.tau_s[:-1]) & ~first[1:]
-    out[1:][known] = r.tau_s[:-1][known] - r.tau_s[1:][known]
+    comparable = np.isfinite(r.tau_s[1:]) & np.isfinite(r.tau_s[:-1]) & ~first[1:]
+    out[1:][comparable] = r.tau_s[:-1][comparable] - r.tau_s[1:][comparable]
     return out
 
 

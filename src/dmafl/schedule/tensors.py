@@ -14,25 +14,25 @@ Binary = NDArray[np.uint8]
 
 def receive_tensor(schedule: Schedule, task: int, devices: int, slots: int) -> Binary:
     """R: 1 where device i receives version g of the task, shape (I, G). Definition 3."""
-    own = schedule.task == task
+    jobs = schedule.take(schedule.task == task)
     R = np.zeros((devices, slots), dtype=np.uint8)
-    R[schedule.device[own], schedule.version[own]] = 1
+    R[jobs.device, jobs.version] = 1
     return R
 
 
 def upload_tensor(schedule: Schedule, task: int, devices: int, slots: int) -> Binary:
     """U: 1 where device i completes slot g of the task, shape (I, G). Definition 3."""
-    own = schedule.task == task
+    jobs = schedule.take(schedule.task == task)
     U = np.zeros((devices, slots), dtype=np.uint8)
-    U[schedule.device[own], schedule.slot[own]] = 1
+    U[jobs.device, jobs.slot] = 1
     return U
 
 
 def schedule_tensor(schedule: Schedule, task: int, devices: int, slots: int) -> Binary:
     """X: 1 where device i receives version g and completes slot g' with it, shape (I, G, G). Definition 3."""
-    own = schedule.task == task
+    jobs = schedule.take(schedule.task == task)
     X = np.zeros((devices, slots, slots), dtype=np.uint8)
-    X[schedule.device[own], schedule.version[own], schedule.slot[own]] = 1
+    X[jobs.device, jobs.version, jobs.slot] = 1
     return X
 
 
@@ -61,7 +61,7 @@ def active_rect(schedule: Schedule, timeline: Timeline, time_s: FloatArray) -> B
 def idle_rect(schedule: Schedule, timeline: Timeline, time_s: FloatArray) -> Binary:
     """y^ID(t): 1 while a job's local period idles, downloads or uploads, shape (n, len(t)). Definition 5.
 
-    Differs from Eq. (auxiliary_idle), which takes these three for one interval (docs/equations.md).
+    Differs from Eq. (auxiliary_idle), which treats these three as one interval (docs/equations.md).
     """
     t = np.asarray(time_s)
     begin, end = (schedule.start_s - timeline.idle_s)[:, None], timeline.end_s[:, None]

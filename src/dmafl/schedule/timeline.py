@@ -1,4 +1,4 @@
-"""When each job idles, downloads, computes and uploads, and what that costs."""
+"""When each job idles, downloads, computes and uploads, and how much energy that takes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ PHASES = ("idle", "download", "compute", "upload")
 class Timeline:
     """Durations [s], times [s] and energies [J] of the jobs of a schedule, in its order.
 
-    A local period is idle, download, compute, upload, from one upload's end of (device, task) to the next one's.
+    A local period consists of idle, download, compute and upload; it lasts from the end of one upload of a (device,
+    task) to the end of the next one.
     """
 
     idle_s: FloatArray
@@ -62,21 +63,21 @@ def replay(world: World, schedule: Schedule) -> Timeline:
 
 
 def stream_order(schedule: Schedule, tasks: int) -> tuple[IntArray, IntArray]:
-    """Jobs sorted by (device, task, slot), and for each place in that order whether the stream goes on (1) or is new.
+    """Jobs sorted by (device, task, slot), and for each place in that order 1 if its stream continues, 0 if it begins.
 
     A stream is the sequence of jobs of one (device, task).
     """
     stream = schedule.device * tasks + schedule.task
     order = np.lexsort((schedule.version, schedule.slot, stream))
-    goes_on = np.zeros(len(schedule), dtype=np.int64)
-    goes_on[1:] = stream[order[1:]] == stream[order[:-1]]
-    return order, goes_on
+    continues = np.zeros(len(schedule), dtype=np.int64)
+    continues[1:] = stream[order[1:]] == stream[order[:-1]]
+    return order, continues
 
 
 def completion_s(world: World, schedule: Schedule, end_s: FloatArray) -> tuple[FloatArray, IntArray]:
     """tau_{j,g}: when each slot completes, for all tasks one after another, and where each task begins.
 
-    A slot that several jobs complete (S1 is broken) completes with the earliest; one that none does is at infinity.
+    A slot that several jobs complete (S1 is broken) completes with the earliest; one without a job, at infinity.
     """
     offsets = np.concatenate([[0], np.cumsum(world.slots)])
     tau_s = np.full(int(offsets[-1]), np.inf)
@@ -86,7 +87,7 @@ def completion_s(world: World, schedule: Schedule, end_s: FloatArray) -> tuple[F
 
 
 def final_idle_s(world: World, schedule: Schedule, timeline: Timeline) -> FloatArray:
-    """T^{ID,F}: what is left of each window after the last upload of (device, task) [s], shape (I, J). Eq. (QoE)."""
+    """T^{ID,F}: the rest of each window after the last upload of (device, task) [s], shape (I, J). Eq. (QoE)."""
     last_s = np.zeros((world.device_count, world.task_count))
     np.maximum.at(last_s, (schedule.device, schedule.task), timeline.end_s)
     return np.asarray(world.devices.window_s - last_s)
@@ -102,12 +103,12 @@ def energy_J(world: World, schedule: Schedule, timeline: Timeline) -> FloatArray
 
 def _before(schedule: Schedule, tasks: int, compute_s: FloatArray) -> tuple[IntArray, FloatArray]:
     """For each job: the job before it in its stream (-1: none), and the stream's computing time up to it."""
-    order, goes_on = stream_order(schedule, tasks)
+    order, continues = stream_order(schedule, tasks)
     previous = np.full(len(schedule), -1, dtype=np.int64)
     computed_s = np.zeros(len(schedule))
     if len(schedule):
-        previous[order[1:]] = np.where(goes_on[1:] == 1, order[:-1], -1)
+        previous[order[1:]] = np.where(continues[1:] == 1, order[:-1], -1)
         total = np.cumsum(compute_s[order]) - compute_s[order]
-        first = np.maximum.accumulate(np.where(goes_on == 0, np.arange(len(schedule)), 0))
+        first = np.maximum.accumulate(np.where(continues == 0, np.arange(len(schedule)), 0))
         computed_s[order] = np.maximum(total - total[first], 0.0)
     return previous, computed_s

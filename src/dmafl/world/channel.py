@@ -1,7 +1,7 @@
 """The small-scale channel: the power gain of each transfer, addressed by what it is for.
 
 A gain has the key (direction, device, task, index); the index is the version received for a downlink and the
-slot completed for an uplink. So the same gain comes up in every scheme of a seed, whenever it is asked for.
+slot completed for an uplink. So all schemes of a seed see the same gain, whenever they ask for it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Link:
 
 
 class Channel(Protocol):
-    """A channel model. A user's own needs only `gain`; `MeanRateChannel` adds what `mean_rate` planning needs."""
+    """A channel model. A user's channel needs only `gain`; `MeanRateChannel` adds what `mean_rate` planning needs."""
 
     def gain(
         self, direction: Direction, device: IntArray, task: IntArray, index: IntArray, distance_m: FloatArray
@@ -86,7 +86,7 @@ class Rayleigh:
 
 @dataclass(frozen=True, eq=False)
 class FixedGains:
-    """One gain for each device and direction, for ever."""
+    """One gain for each device and direction, which never changes."""
 
     uplink: FloatArray
     downlink: FloatArray
@@ -144,8 +144,8 @@ class GainTrace:
         ]
         out = np.empty(group.size)
         for k in range(group.size):
-            own = slice(int(self.first[group[k]]), int(self.first[group[k] + 1]))
-            out[k] = rate_bit_s(self.gains[own], *(column[k] for column in columns)).mean()
+            recorded = slice(int(self.first[group[k]]), int(self.first[group[k] + 1]))
+            out[k] = rate_bit_s(self.gains[recorded], *(column[k] for column in columns)).mean()
         return out.reshape(device.shape)
 
     def plain(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class GainTrace:
         shape: tuple[int, int],
         source: str,
     ) -> GainTrace:
-        """From rows in any order, where `uplink` is 1 for an uplink; every device and task needs one each way."""
+        """From rows in any order, where `uplink` is 1 for an uplink; each device and task needs one per direction."""
         devices, tasks = shape
         group = ((1 - uplink) * devices + device) * tasks + task
         order = np.lexsort((index, group))

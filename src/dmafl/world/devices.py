@@ -1,4 +1,4 @@
-"""The devices of a world: one column a property, one row a device; drawn from the scenario or read from a table."""
+"""The devices of a world: one column per property, one row per device; drawn from the scenario or read from a table."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ LIMITS = {
     "time_s": Limits(0.0, 1e9),
     "index": Limits(0.0, 1e9),
 }
-"""Of columns without a field in the scenario: ten times beyond any cell; full turns; the longest window; more slots
-than there may be."""
+"""Limits of columns without a field in the scenario: ten times the largest cell; full turns; the longest window; more
+than the most slots."""
 ROUNDING = 1e-9
-"""Share by which a number may lie beyond a limit: a draw from a range that ends there may, in its last bits."""
+"""Relative amount by which a number may exceed a limit: a draw from a range that ends there may round beyond it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +80,9 @@ class Devices:
     def from_plain(cls, given: Mapping[str, Any], tasks: int) -> Devices:
         """From the lists of a file, whose shapes and ranges are checked."""
         names = [field.name for field in fields(cls)]
-        found = set(given) if isinstance(given, Mapping) else set()
-        if found != set(names):
-            odd = sorted(found ^ set(names))
+        present = set(given) if isinstance(given, Mapping) else set()
+        if present != set(names):
+            odd = sorted(present ^ set(names))
             raise bad_input(
                 "scenario.devices",
                 "must have the columns " + ", ".join(names),
@@ -90,7 +90,7 @@ class Devices:
                 "Write the file with dmafl.",
             )
         ids = given["id"]
-        if not isinstance(ids, list) or not ids or not all(isinstance(one, str) for one in ids):
+        if not isinstance(ids, list) or not ids or not all(isinstance(name, str) for name in ids):
             raise bad_input(
                 "scenario.devices.id", "must be a list of names", ids, "Write the file with dmafl."
             )
@@ -132,9 +132,9 @@ def draw_devices(scenario: Scenario) -> Devices:
     per_task: dict[str, list[FloatArray]] = {name: [] for name in PER_TASK}
     for j, (name, task) in enumerate(scenario.tasks.items()):
         for key in PER_TASK:
-            own = f"{key}.{name}"
-            if own in table:
-                per_task[key].append(table[own])
+            of_task = f"{key}.{name}"
+            if of_task in table:
+                per_task[key].append(table[of_task])
             elif key == "cycles_per_sample" and task.cycles_per_sample is None:
                 per_task[key].append(flops_per_sample(task) / columns["flops_per_cycle"])
             else:
@@ -181,17 +181,17 @@ def _table(scenario: Scenario) -> tuple[Columns, Path | None]:
             f"Set fleet.devices = {count}.",
         )
     if "id" in columns:
-        columns["id"] = np.asarray([_id_text(one) for one in columns["id"]], dtype=object)
-        seen: set[str] = set()
-        for row, one in enumerate(columns["id"]):
-            if one in seen:
+        columns["id"] = np.asarray([_id_text(value) for value in columns["id"]], dtype=object)
+        earlier: set[str] = set()
+        for row, name in enumerate(columns["id"]):
+            if name in earlier:
                 raise bad_input(
                     f"{path.name}:id[{row}]",
                     "must be different for every device",
-                    one,
+                    name,
                     "Rename one of the devices.",
                 )
-            seen.add(one)
+            earlier.add(name)
     for name, values in columns.items():
         if name != "id":
             limits = limits_of_column(name)

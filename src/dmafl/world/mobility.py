@@ -16,13 +16,13 @@ from dmafl.world.devices import Devices, limits_of_column
 from dmafl.world.tables import check_columns, check_numbers, read_table
 
 MOST_LEGS = 10_000
-"""Walks of a device from one point to the next; then it stays."""
+"""Most walks of a device from one point to the next; after them it does not move."""
 MOST_POINTS = 20_000_000
 """Points of all paths together, which take 24 bytes each."""
 
 
 class Mobility(Protocol):
-    """Anything that says how far a device is at a time."""
+    """Gives the distance of a device at a time."""
 
     def distance_m(self, device: IntArray, time_s: FloatArray) -> FloatArray:
         """Distance of each `device` to the base station at each `time_s` [m]; arrays of one shape."""
@@ -31,7 +31,7 @@ class Mobility(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Static:
-    """Devices that stay where they are."""
+    """Devices that do not move."""
 
     distances_m: FloatArray
 
@@ -42,7 +42,7 @@ class Static:
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """Devices that move in straight lines between points; before the first and after the last they stay.
+    """Devices that move in straight lines between points; before the first and after the last point they do not move.
 
     Points of device i are rows `offsets[i]` to `offsets[i+1]` of `time_s`, `x_m`, `y_m`.
     """
@@ -62,9 +62,9 @@ class Paths:
         for rows in np.split(order, cuts):
             if rows.size:
                 i = int(flat_device[rows[0]])
-                own = slice(int(self.offsets[i]), int(self.offsets[i + 1]))
-                x = np.interp(flat_time[rows], self.time_s[own], self.x_m[own])
-                y = np.interp(flat_time[rows], self.time_s[own], self.y_m[own])
+                path = slice(int(self.offsets[i]), int(self.offsets[i + 1]))
+                x = np.interp(flat_time[rows], self.time_s[path], self.x_m[path])
+                y = np.interp(flat_time[rows], self.time_s[path], self.y_m[path])
                 out[rows] = np.hypot(x, y)
         return out.reshape(device.shape)
 

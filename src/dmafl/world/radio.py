@@ -16,7 +16,7 @@ from dmafl.world.world import World
 HIGHEST_FADING = 54 * LN2
 """-log of the smallest number that `uniform_one` gives."""
 ROUNDING = 1e-12
-"""Relative error that a computed time may have, many times over."""
+"""Far above the relative error of a computed time."""
 
 
 class _Link(NamedTuple):
@@ -31,7 +31,7 @@ class _Link(NamedTuple):
 class Radio:
     """The same times as `World.download_s` and `World.upload_s`, for one transfer at a time and many times faster.
 
-    Only Rayleigh and fixed gains of devices that stay have the short way; anything else asks the world.
+    Rayleigh and fixed gains of devices that do not move are computed here; all else is computed by the world.
     """
 
     def __init__(self, world: World) -> None:
@@ -68,7 +68,7 @@ class Radio:
         return self._transfer_s("uplink", device, task, slot, time_s)
 
     def shortest_upload_s(self, device: int, task: int) -> float:
-        """A time that no uplink of the device takes less than, whichever slot it completes [s]."""
+        """A lower bound on the uplink time of the device, whichever slot it completes [s]."""
         return self._shortest_s[task][device] if self._shortest_s else 0.0
 
     def download_s(self, device: int, task: int, version: int, time_s: float) -> float:
@@ -78,14 +78,14 @@ class Radio:
     def _transfer_s(self, way: Direction, device: int, task: int, index: int, time_s: float) -> float:
         if way in self._links:
             link = self._links[way]
-            # NumPy's logarithm, like the channel's: math.log differs in the last bit now and then.
+            # NumPy's logarithm, like the channel's: math.log sometimes differs in the last bit.
             fading = -float(np.log(uniform_one(self._seed, link.word, index, device, task)))
             return self._faded_s(link, device, task, fading)
         if way in self._constant_s:
             return self._constant_s[way][task][device]
-        one = np.asarray([device]), np.asarray([task]), np.asarray([index]), np.asarray([time_s])
-        ask = self._world.upload_s if way == "uplink" else self._world.download_s
-        return float(ask(*one)[0])
+        transfer = np.asarray([device]), np.asarray([task]), np.asarray([index]), np.asarray([time_s])
+        times_of = self._world.upload_s if way == "uplink" else self._world.download_s
+        return float(times_of(*transfer)[0])
 
     def _faded_s(self, link: _Link, device: int, task: int, fading: float) -> float:
         gain = link.gain[device] * fading
@@ -95,6 +95,6 @@ class Radio:
     def _of_all(self, way: Direction, task: int) -> list[float]:
         """Transfer times of all devices where they never change [s]."""
         n = self._world.device_count
-        ask = self._world.upload_s if way == "uplink" else self._world.download_s
-        times_s = ask(np.arange(n), np.full(n, task), np.zeros(n, dtype=np.int64), np.zeros(n))
+        times_of = self._world.upload_s if way == "uplink" else self._world.download_s
+        times_s = times_of(np.arange(n), np.full(n, task), np.zeros(n, dtype=np.int64), np.zeros(n))
         return [float(time_s) for time_s in times_s]

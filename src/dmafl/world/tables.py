@@ -35,7 +35,7 @@ def read_table(path: Path, what: str) -> Columns:
 
 
 def check_columns(columns: Columns, required: Collection[str], optional: Collection[str], path: Path) -> None:
-    """Every required column is there and no unknown one is; the remedy suggests the nearest name."""
+    """Refuse missing and unknown columns; the remedy suggests the nearest name."""
     known = [*required, *optional]
     for name in columns:
         if name not in known:
@@ -57,7 +57,7 @@ def check_numbers(
     high: float | None = None,
     strict: bool = False,
 ) -> None:
-    """All values are finite numbers within the range; the first that is not is named with its row."""
+    """Refuse values that are not finite numbers within the range; the message names the first one and its row."""
     if values.dtype.kind not in "if":
         raise bad_input(
             name,

@@ -48,7 +48,7 @@ class World:
     def resolve(
         cls, scenario: Scenario, *, channel: Channel | None = None, mobility: Mobility | None = None
     ) -> World:
-        """Draw the devices of `scenario` and set up its channel and mobility, or the user's own."""
+        """Draw the devices of `scenario` and set up its channel and mobility, unless they are given."""
         devices = draw_devices(scenario)
         return cls(
             scenario,
@@ -162,10 +162,10 @@ class World:
     def stream_progress(
         self, device: IntArray, task: IntArray, version: IntArray, time_s: FloatArray, computed_s: FloatArray
     ) -> FloatArray:
-        """How far a device's data stream of a task has come, 0 at time 0 and 1 at the end of the window.
+        """Progress of a device's data stream of a task: 0 at time 0, 1 at the end of the window.
 
-        Time while computing the task, `computed_s` so far, counts with active_rate, the rest with idle_rate; by
-        aggregation, the version received takes the place of time.
+        Time spent computing the task, `computed_s` so far, counts with active_rate, other time with idle_rate. With
+        drift.per_aggregation, the version received takes the place of time.
         """
         drifts = [t.drift for t in self.scenario.tasks.values()]
         idle_rate = np.asarray([drift.idle_rate for drift in drifts])[task]
@@ -178,7 +178,7 @@ class World:
         return np.asarray(np.clip(np.where(by_slot, in_slots, in_time), 0.0, 1.0))
 
     def samples(self, task: IntArray, progress: FloatArray) -> IntArray:
-        """Samples D that a device has of a task when its stream has come to `progress`: linear growth, or constant."""
+        """Samples D that a device has of a task at its stream's `progress`: linear growth, or constant."""
         tasks = list(self.scenario.tasks.values())
         start = np.asarray([t.samples_at_start for t in tasks])[task]
         end = np.asarray([t.samples if t.drift.kind == "growth" else t.samples_at_start for t in tasks])[task]
@@ -204,7 +204,7 @@ class World:
 
     @classmethod
     def from_plain(cls, given: Mapping[str, Any], source: str = "plan.json") -> World:
-        """The world that a file describes, with nothing drawn anew and no other file read."""
+        """The world that a file describes; nothing is drawn again and no other file is read."""
         whole = isinstance(given, Mapping) and set(given) == {"settings", "devices", "gains", "paths"}
         if not whole or not isinstance(given["settings"], Mapping):
             raise bad_input(

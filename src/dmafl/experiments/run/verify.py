@@ -17,7 +17,7 @@ from dmafl.experiments.run.verification import (
 from dmafl.experiments.run.verification.findings import Rule
 from dmafl.experiments.run.verification.opened import Opened
 from dmafl.experiments.run.verification.retest import retest as tested_again
-from dmafl.schedule.rules import Check
+from dmafl.schedule.checks import Check
 
 RUN_AGAIN = "The files were damaged or changed: run again."
 MOST_LOOKS = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dmafl.reports.terminal.console import console, number, table
-from dmafl.schedule.rules import Check
+from dmafl.schedule.checks import Check
 
 
 def print_checks(checks: Sequence[Check], title: str) -> None:

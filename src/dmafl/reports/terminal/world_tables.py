@@ -129,8 +129,7 @@ def jobs_table(world: World) -> Table:
 
 def data_table(world: World, data_dir: Path | None) -> Table:
     """Where each task's data come from and how they are spread over devices."""
-    from dmafl.data import find
-    from dmafl.data.partition import shared_samples
+    from dmafl.data import find, partition
     from dmafl.learning.architectures import check_fit
 
     rows = table(
@@ -141,7 +140,7 @@ def data_table(world: World, data_dir: Path | None) -> Table:
     for j, (name, task) in enumerate(world.scenario.tasks.items()):
         data = find(task.dataset, data_dir=data_dir)
         check_fit(name, task.model, data.name, data.shape, data.classes)
-        shared = shared_samples(
+        shared = partition(
             data.y_train,
             world.device_count,
             task.samples,
@@ -150,7 +149,8 @@ def data_table(world: World, data_dir: Path | None) -> Table:
             task=j,
             labels_per_device=task.labels_per_device,
             concentration=task.concentration,
-        )
+            only_counts=True,
+        ).shared
         stand_in = " (stand-in)" if data.stand_in else ""
         rows.add_row(
             name,

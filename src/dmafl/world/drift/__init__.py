@@ -1,1 +1,1 @@
-"""Data streams: which samples a device has at which point of its stream, and what has become of them."""
+"""Data streams: which samples a device has at which point of its stream, and how they have changed."""

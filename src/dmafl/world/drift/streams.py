@@ -1,7 +1,7 @@
-"""Streams of a device's data over virtual time. A user's own is one class with `local` and `test`.
+"""Streams of a device's data over virtual time. A user's stream is one class with `local` and `test`.
 
 A stream is a function of its progress: 0 at time 0, 1 at the end of the window (`World.stream_progress` makes idle and
-active time count differently). So nothing about a stream has to be saved, and any moment can be asked for again.
+active time count differently). So a stream has no state to save, and any moment can be computed again.
 """
 
 from __future__ import annotations
@@ -10,28 +10,26 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dmafl.base.arrays import IntArray
 from dmafl.base.randomness import generator
 from dmafl.scenario.model import Task
 from dmafl.world.physics.stream import sample_count
-
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class View:
     """Samples as a stream shows them: `rows` of the data set, shifted sideways by `roll_px`, labels renamed."""
 
-    rows: Indices | None = None
-    """None: all of them, in their order."""
+    rows: IntArray | None = None
+    """None: all samples, in their order."""
     roll_px: int = 0
-    labels: Indices | None = None
-    """New label of each class, None: as they are."""
+    labels: IntArray | None = None
+    """New label of each class; None: unchanged."""
 
 
 class Stream(Protocol):
-    """What a device of a task has, and what the test data look like, when the stream has come to `progress`."""
+    """The samples that a device has of a task, and the test samples, at a stream's `progress`."""
 
     def local(self, device: int, progress: float) -> View:
         """The device's samples; rows of the training data."""
@@ -46,14 +44,14 @@ class Stream(Protocol):
 class Still:
     """`none`: all samples, all the time."""
 
-    dealt: Indices
+    dealt: IntArray
 
     def local(self, device: int, progress: float) -> View:
         """All of the device's samples."""
         return View(self.dealt[device])
 
     def test(self, progress: float) -> View:
-        """As they are."""
+        """All test samples, unchanged."""
         return View()
 
 
@@ -87,12 +85,12 @@ class LabelShift(Still):
     strength: float
 
     def local(self, device: int, progress: float) -> View:
-        """Own samples, the first of them replaced."""
-        own, other = self.dealt[device], self.dealt[(device + 1) % len(self.dealt)]
-        replaced = int(sample_count(0, len(own), progress * self.strength))
-        # Distinct even where neighbours progress samples: what both have stays.
-        incoming = other[~np.isin(other, own[replaced:])][:replaced]
-        return View(np.concatenate([incoming, own[replaced:]]))
+        """The device's samples, the first of them replaced."""
+        before, neighbours = self.dealt[device], self.dealt[(device + 1) % len(self.dealt)]
+        replaced = int(sample_count(0, len(before), progress * self.strength))
+        # Distinct even where neighbours share samples: a sample that both have stays.
+        incoming = neighbours[~np.isin(neighbours, before[replaced:])][:replaced]
+        return View(np.concatenate([incoming, before[replaced:]]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +117,7 @@ class Abrupt(Still):
     """`abrupt`: at one moment a part of the classes swap names, and tests follow."""
 
     change_at: float
-    renamed: Indices
+    renamed: IntArray
 
     def local(self, device: int, progress: float) -> View:
         """All of the device's samples, under the names of the moment."""
@@ -129,11 +127,13 @@ class Abrupt(Still):
         """All test samples, under the names of the moment."""
         return View(labels=self._names(progress))
 
-    def _names(self, progress: float) -> Indices | None:
+    def _names(self, progress: float) -> IntArray | None:
         return self.renamed if progress >= self.change_at else None
 
 
-def make_stream(task: Task, dealt: Indices, *, width_px: int, classes: int, seed: int, number: int) -> Stream:
+def make_stream(
+    task: Task, dealt: IntArray, *, width_px: int, classes: int, seed: int, number: int
+) -> Stream:
     """The stream that a task's settings describe, over the samples `dealt` to devices, shape (I, D)."""
     drift = task.drift
     match drift.kind:
@@ -150,12 +150,11 @@ def make_stream(task: Task, dealt: Indices, *, width_px: int, classes: int, seed
     return Still(dealt)
 
 
-def _rename(classes: int, strength: float, seed: int, number: int) -> Indices:
+def _rename(classes: int, strength: float, seed: int, number: int) -> IntArray:
     """A cyclic swap of a random part of the classes, `strength` of them."""
     names = np.arange(classes)
-    count = (
-        max(2, round(strength * classes)) if strength > 0 else 0
-    )  # one class alone has nobody to swap with
+    # At least two, since one class alone cannot swap.
+    count = max(2, round(strength * classes)) if strength > 0 else 0
     part = generator(seed, "drift.abrupt", number).permutation(classes)[:count]
     names[part] = np.roll(part, 1)
     return names

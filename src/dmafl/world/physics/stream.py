@@ -5,16 +5,16 @@ from __future__ import annotations
 from dmafl.world.physics.quantity import Quantity
 
 ROUNDING = 1e-9
-"""Added before a count is cut to a whole number, so that 0.3 of 1,000 is 300 in every order of operations."""
+"""Added before a count is rounded down, so that 0.3 of 1,000 is 300 in every order of operations."""
 
 
 def streamed_share(
     time_s: Quantity, computed_s: Quantity, window_s: Quantity, idle_rate: Quantity, active_rate: Quantity
 ) -> Quantity:
-    """Share of the stream that has come by `time_s`, of which `computed_s` were spent computing; not yet cut to 1."""
+    """Progress of the stream at `time_s`, of which `computed_s` were spent computing; not yet limited to 1."""
     return (idle_rate * (time_s - computed_s) + active_rate * computed_s) / window_s
 
 
 def sample_count(at_start: Quantity, at_end: Quantity, progress: Quantity) -> Quantity:
-    """Samples D of a device when its stream has come to `progress`: linear growth from D(0) to D, a whole number."""
+    """Samples D of a device at the stream's `progress`: linear growth from D(0) to D, a whole number."""
     return (at_start + (at_end - at_start) * progress + ROUNDING) // 1

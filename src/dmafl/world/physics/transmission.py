@@ -1,6 +1,6 @@
-"""Rate, delay and energy of sending a model over the air, uplink and downlink alike.
+"""Rate, delay and energy of sending a model over the air, in the uplink and the downlink.
 
-All functions take numbers or arrays of one shape and give the same kind back: planner, checker and clock share them.
+All functions take and return numbers or arrays of one shape: planner, checker and clock share them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def snr(gain: Quantity, power_W: Quantity, bandwidth_Hz: Quantity, noise_W_Hz: Q
 def rate_bit_s(gain: Quantity, power_W: Quantity, bandwidth_Hz: Quantity, noise_W_Hz: Quantity) -> Quantity:
     """Data rate of a link [bit/s]. Eq. (rateUP), Eq. (rateDOWN), with the logarithm to base 2."""
     nat = np.log1p(snr(gain, power_W, bandwidth_Hz, noise_W_Hz))
-    # A plain float again where it was one: the same value, and sums and products with it are several times faster.
+    # Back to a Python float where it was one: the same value, and several times faster in sums and products.
     return bandwidth_Hz * (float(nat) if isinstance(nat, float) else nat) / LN2
 
 

@@ -15,7 +15,7 @@ from dmafl.experiments.run.verification.findings import (
     together,
 )
 from dmafl.experiments.run.verification.opened import UnitRows
-from dmafl.schedule.rules import TOLERANCE
+from dmafl.schedule.checks import TOLERANCE
 from dmafl.simulation.ledger import RESOLUTION_J
 
 ENERGIES = ("uplink_J", "compute_J", "downlink_J")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dmafl.schedule.rules import Check, exceeds
+from dmafl.schedule.checks import Check, exceeds
 
 if TYPE_CHECKING:
     from dmafl.experiments.run.verification.opened import Opened

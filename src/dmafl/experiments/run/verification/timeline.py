@@ -8,8 +8,8 @@ from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Array,
 from dmafl.experiments.run.verification.made import made_s
 from dmafl.experiments.run.verification.opened import UnitRows
 from dmafl.experiments.run.verification.orders import planned_slots
+from dmafl.schedule.checks import TOLERANCE
 from dmafl.schedule.intervals import load_at_start
-from dmafl.schedule.rules import TOLERANCE
 from dmafl.simulation.records import NOT_AGGREGATED
 from dmafl.world.mobility import Static
 
