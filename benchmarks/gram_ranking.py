@@ -24,9 +24,9 @@ import numpy as np
 
 from dmafl.base.randomness import generator
 from dmafl.calibration.dissimilarity import gram_at, label_mix
-from dmafl.calibration.estimates import visited_models
 from dmafl.calibration.gram import gram_of_labels, mean_gram
 from dmafl.calibration.probes import Probe, carry_out
+from dmafl.calibration.visited_models import visited_models
 from dmafl.scenario.toml import from_plain
 from dmafl.theory.calibration_fit import rank_correlation
 from dmafl.theory.features import amount

@@ -33,7 +33,7 @@ def main() -> None:
     from dmafl.base.files import write_text
     from dmafl.calibration.cache import Cache, usual_folder
     from dmafl.calibration.measure import PROBES, measure_parts
-    from dmafl.calibration.workbench import Workbench
+    from dmafl.calibration.measurement_setup import MeasurementSetup
     from dmafl.reports.terminal.console import console
     from dmafl.reports.terminal.measure_view import MeasureView
     from dmafl.reports.terminal.measured_table import print_measured
@@ -43,7 +43,7 @@ def main() -> None:
     with MeasureView(out) as view:
         # Not `measure`, which would find the file that is to be made again.
         measured = measure_parts(
-            Workbench(preset("demo")), PROBES, given.workers, Cache(usual_folder()), view
+            MeasurementSetup(preset("demo")), PROBES, given.workers, Cache(usual_folder()), view
         )
     print_measured(out, preset("demo"), measured)
     write_text(TARGET, json.dumps(measured.plain(), allow_nan=False, separators=(",", ":")) + "\n")

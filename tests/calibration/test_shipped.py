@@ -13,8 +13,8 @@ from dmafl.calibration.dissimilarity import label_mix
 from dmafl.calibration.keys import whole_key
 from dmafl.calibration.measure import PROBES
 from dmafl.calibration.measured import Measured
+from dmafl.calibration.measurement_setup import MeasurementSetup
 from dmafl.calibration.shipped import shipped, shipped_file
-from dmafl.calibration.workbench import Workbench
 from dmafl.theory.calibrated import TRUSTED
 
 MAX_BYTES = 100_000
@@ -25,48 +25,48 @@ REMEDY = (
 
 
 @pytest.fixture
-def bench(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Workbench:
+def setup(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MeasurementSetup:
     monkeypatch.delenv("DMAFL_DATA_DIR", raising=False)
     monkeypatch.setenv("DMAFL_CACHE_DIR", str(tmp_path))
-    return Workbench(dmafl.preset("demo"))
+    return MeasurementSetup(dmafl.preset("demo"))
 
 
-def test_the_preset_demo_returns_at_once(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_preset_demo_returns_at_once(setup: MeasurementSetup, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*given: object) -> Measured:
         raise AssertionError(REMEDY)
 
     monkeypatch.setattr(measuring, "measure_parts", refuse)
-    found = dmafl.measure(bench.scenario)
-    assert found.key == whole_key(bench.scenario, bench.keys, PROBES)
-    assert list(found.tasks) == list(bench.scenario.tasks)
+    found = dmafl.measure(setup.scenario)
+    assert found.key == whole_key(setup.scenario, setup.keys, PROBES)
+    assert list(found.tasks) == list(setup.scenario.tasks)
 
 
-def test_it_is_small_and_can_be_trusted(bench: Workbench) -> None:
+def test_it_is_small_and_can_be_trusted(setup: MeasurementSetup) -> None:
     assert len(shipped_file().read_bytes()) < MAX_BYTES
-    found = shipped(whole_key(bench.scenario, bench.keys, PROBES))
+    found = shipped(whole_key(setup.scenario, setup.keys, PROBES))
     assert found is not None, REMEDY
     for name, task in found.tasks.items():
         assert task.calibration is not None, name
         assert task.calibration.correlation > TRUSTED, name
         assert task.cost.probes == PROBES
-        assert found.constants(bench.scenario, name).devices == bench.scenario.fleet.devices
+        assert found.constants(setup.scenario, name).devices == setup.scenario.fleet.devices
 
 
-def test_its_labels_are_those_of_the_preset(bench: Workbench) -> None:
+def test_its_labels_are_those_of_the_preset(setup: MeasurementSetup) -> None:
     """A change of how data are dealt does not change the key, but would make the file wrong."""
-    found = dmafl.measure(bench.scenario)
-    for number, name in enumerate(bench.scenario.tasks):
-        labels = label_mix(bench.trainer, number)
+    found = dmafl.measure(setup.scenario)
+    for number, name in enumerate(setup.scenario.tasks):
+        labels = label_mix(setup.trainer, number)
         np.testing.assert_allclose(found.tasks[name].labels.held, labels.held, err_msg=REMEDY)
 
 
-def test_weights_of_the_objective_do_not_matter(bench: Workbench) -> None:
-    scenario = bench.scenario
+def test_weights_of_the_objective_do_not_matter(setup: MeasurementSetup) -> None:
+    scenario = setup.scenario
     objective = scenario.objective.model_copy(update={"quality_weight_calibrated": 7.0})
     tasks = {name: task.model_copy(update={"importance": 3.0}) for name, task in scenario.tasks.items()}
     other = scenario.model_copy(update={"objective": objective, "tasks": tasks})
-    assert whole_key(other, Workbench(other).keys, PROBES) == whole_key(scenario, bench.keys, PROBES)
+    assert whole_key(other, MeasurementSetup(other).keys, PROBES) == whole_key(scenario, setup.keys, PROBES)
 
 
-def test_another_scenario_has_no_shipped_measurement(bench: Workbench) -> None:
+def test_another_scenario_has_no_shipped_measurement(setup: MeasurementSetup) -> None:
     assert shipped("0" * 64) is None

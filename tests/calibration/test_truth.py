@@ -9,7 +9,7 @@ import pytest
 
 from dmafl.calibration import estimates as measuring_estimates
 from dmafl.calibration.estimate import Estimate
-from dmafl.calibration.estimates import visited_models
+from dmafl.calibration.visited_models import visited_models
 from dmafl.training.trainer import Trainer
 from support.known_tasks import (
     DEVICES,

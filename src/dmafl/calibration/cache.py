@@ -1,4 +1,4 @@
-"""What was measured before, by key: whole results, constants of a task, outcomes of single probes, warm starts."""
+"""Earlier measurements by key: whole results, constants of a task, outcomes of single probes, warmed-up models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def usual_folder() -> Path:
 
 
 class Cache:
-    """Files by key. What is damaged counts as not there, which is said; without a folder nothing is kept."""
+    """Files by key. A damaged file is reported and not used; without a folder nothing is stored."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -49,11 +49,11 @@ class Cache:
             return None
         file = self._model(*path)
         try:
-            found = parse_npy(read_checked_bytes(file, "kept model", AGAIN), str(file))
+            model = parse_npy(read_checked_bytes(file, "kept model", AGAIN), str(file))
         except BadInput as error:
             say_once(str(error))
             return None
-        return found if found.dtype == np.float32 and found.ndim == 1 else None
+        return model if model.dtype == np.float32 and model.ndim == 1 else None
 
     def write_model(self, model: Vector, *path: str) -> None:
         """Keep a model under `path`."""

@@ -11,40 +11,40 @@ from dmafl.base.watching import Watcher
 from dmafl.calibration.cache import Cache
 from dmafl.calibration.estimate import check_entries, duration_s
 from dmafl.calibration.measured import Cost, MeasuredTask, estimates_from_plain, labels_from_plain
-from dmafl.calibration.workbench import Workbench
+from dmafl.calibration.measurement_setup import MeasurementSetup
 
 
-def constants_of_task(bench: Workbench, name: str, cache: Cache, watcher: Watcher) -> MeasuredTask:
+def constants_of_task(setup: MeasurementSetup, name: str, cache: Cache, watcher: Watcher) -> MeasuredTask:
     """The constants and labels of a task; no probes yet."""
-    key = bench.keys[name].constants
+    key = setup.keys[name].constants
     try:
         return _from_plain(cache.read("constants", key))
     except BadInput:
-        found = _measured(bench, name, watcher)
-    cache.write(_plain(found), "constants", key)
-    return found
+        measured = _measured(setup, name, watcher)
+    cache.write(_plain(measured), "constants", key)
+    return measured
 
 
-def _measured(bench: Workbench, name: str, watcher: Watcher) -> MeasuredTask:
+def _measured(setup: MeasurementSetup, name: str, watcher: Watcher) -> MeasuredTask:
     from dmafl.calibration.dissimilarity import label_mix
     from dmafl.calibration.estimates import estimate_task
 
-    number = list(bench.scenario.tasks).index(name)
-    trainer = bench.trainer
+    number = list(setup.scenario.tasks).index(name)
+    trainer = setup.trainer
     begun = time.process_time()
     estimates = estimate_task(trainer, number, partial(watcher.stage, name))
     labels = label_mix(trainer, number)
-    found = MeasuredTask(estimates, labels, None, Cost(constants_s=time.process_time() - begun))
-    found.constants  # noqa: B018  refuses what is not finite, before it is kept
-    return found
+    measured = MeasuredTask(estimates, labels, None, Cost(constants_s=time.process_time() - begun))
+    measured.constants  # noqa: B018  refuses numbers that are not finite, before they are cached
+    return measured
 
 
-def _plain(found: MeasuredTask) -> dict[str, Any]:
-    plain = found.plain()
+def _plain(measured: MeasuredTask) -> dict[str, Any]:
+    plain = measured.plain()
     return {
         "estimates": plain["estimates"],
         "labels": plain["labels"],
-        "constants_s": found.cost.constants_s,
+        "constants_s": measured.cost.constants_s,
     }
 
 

@@ -1,18 +1,18 @@
-"""A measured constant: its value, how far it varied, how many samples it rests on and how it was found."""
+"""A measured constant: its value, its spread, the number of samples behind it and the method."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dmafl.base.arrays import FloatArray
 from dmafl.base.errors import BadInput, ShownAsIs, bad_input
 
 REMEDY = "Make it again with `dmafl measure`."
-ENTRIES = ("value", "low", "high", "samples", "method")
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +25,17 @@ class Estimate:
     """Smallest and largest value over the models at which it was measured, or value and standard error."""
     samples: int
     method: str
+
+    @classmethod
+    def largest(cls, values: ArrayLike, samples: int, method: str) -> Estimate:
+        """The largest of the values measured at several models, entry by entry; they are the first axis."""
+        low, high = (_scalar(bound(values, axis=0)) for bound in (np.min, np.max))
+        return cls(high, low, high, samples, method)
+
+    @classmethod
+    def mean(cls, values: FloatArray, samples: int, method: str) -> Estimate:
+        """The mean of the values measured at several models, entry by entry; they are the first axis."""
+        return cls(np.mean(values, axis=0), np.min(values, axis=0), np.max(values, axis=0), samples, method)
 
     def plain(self) -> dict[str, Any]:
         """As plain values, for a file."""
@@ -45,41 +56,48 @@ class Estimate:
         return cls(value, low, high, whole(given["samples"], f"{source}.samples"), given["method"])
 
 
+ENTRIES = tuple(field.name for field in fields(Estimate))
+
+
 def check_entries(given: Any, names: tuple[str, ...], source: str) -> None:
-    """Refuse what is not an object with exactly these entries."""
+    """Refuse anything but an object with exactly these entries."""
     if not isinstance(given, Mapping) or set(given) != set(names):
-        found = ", ".join(map(str, given)) if isinstance(given, Mapping) else type(given).__name__
-        raise bad_input(source, f"must have the entries {', '.join(names)}", ShownAsIs(found), REMEDY)
+        entries = ", ".join(map(str, given)) if isinstance(given, Mapping) else type(given).__name__
+        raise bad_input(source, f"must have the entries {', '.join(names)}", ShownAsIs(entries), REMEDY)
 
 
 def whole(value: Any, source: str) -> int:
-    """A whole number >= 0 of a file."""
+    """A whole number >= 0 from a file."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise bad_input(source, "must be a whole number >= 0", value, REMEDY)
     return value
 
 
 def duration_s(value: Any, source: str) -> float:
-    """A time >= 0 of a file [s]."""
+    """A time >= 0 from a file [s]."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
         raise bad_input(source, "must be a time in seconds >= 0", value, REMEDY)
     return float(value)
 
 
 def array(given: Any, source: str) -> FloatArray:
-    """An array of finite numbers of a file."""
+    """An array of finite numbers from a file."""
     try:
-        found = np.asarray(given)
+        numbers = np.asarray(given)
     except ValueError:
         raise _not_numbers(given, source) from None
-    if found.dtype.kind not in "iuf" or not np.isfinite(found).all():
+    if numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all():
         raise _not_numbers(given, source)
-    return found.astype(np.float64)
+    return numbers.astype(np.float64)
 
 
-def _numbers(given: Any, source: str) -> float | FloatArray:
-    found = array(given, source)
-    return float(found) if found.ndim == 0 else found
+def _numbers(given: Any, source: str) -> Any:
+    return _scalar(array(given, source))
+
+
+def _scalar(numbers: Any) -> Any:
+    """A Python float where there is one number."""
+    return float(numbers) if np.ndim(numbers) == 0 else numbers
 
 
 def _not_numbers(given: Any, source: str) -> BadInput:

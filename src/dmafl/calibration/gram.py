@@ -19,20 +19,20 @@ def gram_of_labels(held: FloatArray) -> FloatArray:
 def gram_of_gradients(gradients: Iterable[Vector], *, sketch: int | None = None, seed: int = 0) -> FloatArray:
     """Gamma[i, i'] = <grad F_i - grad F, grad F_i' - grad F>, grad F the mean of the local gradients (I of them).
 
-    `sketch`: project every gradient to so many numbers first; inner products are then right on average, with an
+    `sketch`: project every gradient to this many numbers first; inner products are then unbiased, with an
     error of about |grad F_i| |grad F_i'| sqrt(2 / sketch).
     """
-    rows = [sketched(one, sketch, seed) if sketch else np.asarray(one, dtype=np.float64) for one in gradients]
+    rows = [sketched(g, sketch, seed) if sketch else np.asarray(g, dtype=np.float64) for g in gradients]
     return _gram(np.stack(rows))
 
 
 def mean_gram(grams: Iterable[FloatArray]) -> tuple[FloatArray, float]:
     """Mean of Gram matrices measured at several models, and their spread: largest distance from it over its norm."""
-    found = np.stack(list(grams))
-    mean = found.mean(axis=0)
+    matrices = np.stack(list(grams))
+    mean = matrices.mean(axis=0)
     size = float(np.linalg.norm(mean))
-    apart = max(float(np.linalg.norm(one - mean)) for one in found)
-    return mean, apart / size if size > 0 else 0.0
+    farthest = max(float(np.linalg.norm(matrix - mean)) for matrix in matrices)
+    return mean, farthest / size if size > 0 else 0.0
 
 
 def sketched(vector: Vector, size: int, seed: int) -> FloatArray:
@@ -43,5 +43,5 @@ def sketched(vector: Vector, size: int, seed: int) -> FloatArray:
 
 
 def _gram(rows: FloatArray) -> FloatArray:
-    away = rows - rows.mean(axis=0)
-    return np.asarray(away @ away.T)
+    deviations = rows - rows.mean(axis=0)
+    return np.asarray(deviations @ deviations.T)

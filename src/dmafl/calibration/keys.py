@@ -1,4 +1,4 @@
-"""Checksums of all that decides what is measured, so that nothing is measured twice; the radio has no part in it."""
+"""Checksums of everything that a measurement depends on, so that nothing is measured twice; the radio is not part."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dmafl.data.dataset import ARRAYS, content_sha256
 from dmafl.scenario.model import Scenario, Task
 from dmafl.world.devices import draw_devices
 
-# A setting that is in none of these lists counts, so that a new one is never forgotten.
+# A setting that is in none of these lists is part of a key, so that a new one is never forgotten.
 NEITHER = (
     "dataset",  # its content counts
     "parameters",
@@ -36,23 +36,23 @@ NOT_FOR_CONSTANTS = (
     "mix_decay",
 )
 RATES = ("idle_rate", "active_rate", "idle_per_s", "active_per_s", "per_aggregation")
-"""Settings of a drift that its probes, which have no clock, do not see."""
+"""Settings of a drift that do not affect probes, since these have no clock."""
 
 
 @dataclass(frozen=True)
 class TaskKeys:
-    """What the constants of a task depend on, and what any one of its probes does."""
+    """Checksums of what the constants of a task depend on, and of what each of its probes depends on."""
 
     constants: str
     probes: str
 
 
-def task_keys(scenario: Scenario, data: Sequence[Dataset], own: Mapping[str, str]) -> dict[str, TaskKeys]:
-    """The keys of every task; `data` in the order of the tasks, `own` a mark of what a user brought for a task."""
+def task_keys(scenario: Scenario, data: Sequence[Dataset], marks: Mapping[str, str]) -> dict[str, TaskKeys]:
+    """The keys of every task; `data` in the order of the tasks, `marks`: checksums of what a user brought."""
     window_s = draw_devices(scenario).window_s
     keys = {}
     for j, (name, task) in enumerate(scenario.tasks.items()):
-        common = [__version__, scenario.seed, scenario.fleet.devices, j, checksum(data[j]), own.get(name)]
+        common = [__version__, scenario.seed, scenario.fleet.devices, j, checksum(data[j]), marks.get(name)]
         keys[name] = TaskKeys(
             _hash(*common, _settings(task, NOT_FOR_CONSTANTS), window_s[:, j].tolist()),
             _hash(
@@ -67,9 +67,9 @@ def task_keys(scenario: Scenario, data: Sequence[Dataset], own: Mapping[str, str
 
 
 def whole_key(scenario: Scenario, keys: Mapping[str, TaskKeys], probes: int) -> str:
-    """The key of everything together, with so many probes a task."""
+    """The key of a whole measurement with this number of probes per task."""
     slots = [task.slots for task in scenario.tasks.values()]
-    return _hash({name: asdict(one) for name, one in keys.items()}, probes, slots)
+    return _hash({name: asdict(of_task) for name, of_task in keys.items()}, probes, slots)
 
 
 def checksum(data: Dataset) -> str:
@@ -80,8 +80,8 @@ def checksum(data: Dataset) -> str:
 def _settings(task: Task, without: Sequence[str], without_of_drift: Sequence[str] = ()) -> dict[str, Any]:
     settings = task.model_dump(mode="python")
     drift = settings.pop("drift")
-    kept = {name: value for name, value in settings.items() if name not in without}
-    return kept | {"drift": {name: value for name, value in drift.items() if name not in without_of_drift}}
+    used = {name: value for name, value in settings.items() if name not in without}
+    return used | {"drift": {name: value for name, value in drift.items() if name not in without_of_drift}}
 
 
 def _hash(*content: Any) -> str:

@@ -1,4 +1,4 @@
-"""What was measured before of a scenario, if anything: in the user's cache, or shipped with the package."""
+"""Earlier measurements of a scenario: in the user's cache, or shipped with the package."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from dmafl.scenario.model import Scenario
 
 
 def look_up(
-    scenario: Scenario, data: Sequence[Dataset], own: Mapping[str, str], folder: Path | None = None
+    scenario: Scenario, data: Sequence[Dataset], marks: Mapping[str, str], folder: Path | None = None
 ) -> Measured | None:
     """A measurement of `scenario` with the usual probes, else with constants alone, else None; nothing is measured.
 
-    `data` in the order of the tasks; `own` marks what a user brought (`own_material.marks`).
+    `data` in the order of the tasks; `marks`: checksums of what a user brought (`own_components.marks`).
     """
-    keys = task_keys(scenario, data, own)
+    keys = task_keys(scenario, data, marks)
     try:
         cache = Cache(folder if folder is not None else usual_folder())
-    except BadInput:  # no home, so nothing was ever kept there
+    except BadInput:  # there is no home folder, so nothing is cached
         cache = Cache(None)
     for probes in (PROBES, 0):
         key = whole_key(scenario, keys, probes)
-        kept = cache.read("whole", key)
+        cached = cache.read("whole", key)
         try:
-            found = Measured.from_plain(kept) if kept is not None else shipped(key)
+            measured = Measured.from_plain(cached) if cached is not None else shipped(key)
         except BadInput:
-            found = None
-        if found is not None:
-            return found
+            measured = None
+        if measured is not None:
+            return measured
     return None

@@ -1,4 +1,4 @@
-"""What measuring a scenario gives: constants, labels and a calibrated prediction of every task; kept as JSON."""
+"""The result of a measurement: constants, labels and a calibrated prediction of every task; stored as JSON."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _KINDS = ("a number", "one number for each device", "one number for each pair of
 
 @dataclass(frozen=True)
 class Cost:
-    """What measuring a task took, whenever that was."""
+    """CPU time and number of probes that measuring a task took, also if that was earlier."""
 
     constants_s: float = 0.0
     """CPU time of the constants [s]."""
     probes: int = 0
     diverged: int = 0
-    """Probes whose numbers left the finite range; the calibration does without them."""
+    """Probes whose numbers were not finite; the calibration does not use them."""
     slots: int = 0
     """Aggregations of a probe."""
     warm_up_slots: int = 0
@@ -70,13 +70,13 @@ class MeasuredTask:
     @property
     def constants(self) -> Constants:
         """The constants as they were measured."""
-        return Constants(**{name: one.value for name, one in self.estimates.items()})
+        return Constants(**{name: estimate.value for name, estimate in self.estimates.items()})
 
     def plain(self) -> dict[str, Any]:
         """As plain values, for a file."""
         labels, calibration = self.labels, self.calibration
         return {
-            "estimates": {name: one.plain() for name, one in self.estimates.items()},
+            "estimates": {name: estimate.plain() for name, estimate in self.estimates.items()},
             "labels": None
             if labels is None
             else {"held": labels.held.tolist(), "asked": labels.asked.tolist()},
@@ -107,25 +107,25 @@ class Measured:
     """What was measured of every task of a scenario."""
 
     key: str
-    """Checksum of all that decides the outcome."""
+    """Checksum of everything that the measurement depends on."""
     tasks: Mapping[str, MeasuredTask]
 
     def constants(self, scenario: Scenario, task: str) -> Constants:
-        """The constants of a task: measured, but for those that the scenario sets."""
-        found = self.of(task).constants
-        if found.devices != scenario.fleet.devices:
+        """The constants of a task: measured, except those that the scenario sets."""
+        measured = self.of(task).constants
+        if measured.devices != scenario.fleet.devices:
             rule = f"must be for the scenario's {scenario.fleet.devices} devices"
-            raise bad_input("measured constants", rule, found.devices, "Measure this scenario.")
+            raise bad_input("measured constants", rule, measured.devices, "Measure this scenario.")
         given: dict[str, Any] = {name: getattr(scenario.theory, name) for name in SET_BY_SCENARIO}
         for phase in ("idle", "active"):
             per_s = getattr(scenario.tasks[task].drift, f"{phase}_per_s")
             if per_s is not None:
-                even = np.full(found.devices, float(per_s))
+                even = np.full(measured.devices, float(per_s))
                 given |= {f"drift_{phase}": even, f"drift_{phase}_size": even}
-        return replace(found, **{name: value for name, value in given.items() if value is not None})
+        return replace(measured, **{name: value for name, value in given.items() if value is not None})
 
     def prediction_constants(self, scenario: Scenario, task: str) -> Constants:
-        """The same, with Gamma from labels where there are any: that is what the calibration is fitted with."""
+        """The same, with Gamma from labels where there are any, as the calibration is fitted."""
         return for_prediction(self.constants(scenario, task), self.of(task).labels)
 
     def of(self, task: str) -> MeasuredTask:
@@ -137,7 +137,7 @@ class Measured:
 
     def plain(self) -> dict[str, Any]:
         """As plain values, for a file."""
-        tasks = {name: one.plain() for name, one in self.tasks.items()}
+        tasks = {name: task.plain() for name, task in self.tasks.items()}
         return {"schema": SCHEMA, "version": __version__, "key": self.key, "tasks": tasks}
 
     @classmethod
@@ -145,22 +145,22 @@ class Measured:
         """From a file's values, which are checked."""
         schema = given.get("schema") if isinstance(given, Mapping) else None
         if schema != SCHEMA:
-            found = ShownAsIs(f"schema {schema}" if schema is not None else "something else")
-            raise bad_input(source, f"must be measured constants of schema {SCHEMA}", found, REMEDY)
+            value = ShownAsIs(f"schema {schema}" if schema is not None else "something else")
+            raise bad_input(source, f"must be measured constants of schema {SCHEMA}", value, REMEDY)
         check_entries(given, ("schema", "version", "key", "tasks"), source)
         if not isinstance(given["key"], str):
             raise bad_input(f"{source}: key", "must be text", given["key"], REMEDY)
         if not isinstance(given["tasks"], Mapping) or not given["tasks"]:
             raise bad_input(f"{source}: tasks", "must hold at least one task", given["tasks"], REMEDY)
         tasks = {
-            name: MeasuredTask.from_plain(one, f"{source}: tasks.{name}")
-            for name, one in given["tasks"].items()
+            name: MeasuredTask.from_plain(task, f"{source}: tasks.{name}")
+            for name, task in given["tasks"].items()
         }
         return cls(given["key"], tasks)
 
 
 def for_prediction(constants: Constants, labels: LabelMix | None) -> Constants:
-    """Constants as the prediction takes them: with Gamma from labels where there are any."""
+    """Constants as the prediction needs them: with Gamma from labels where there are any."""
     return constants if labels is None else replace(constants, gram=gram_of_labels(labels.held))
 
 
@@ -176,19 +176,19 @@ def write_measured(measured: Measured, path: str | Path) -> None:
 
 def estimates_from_plain(given: Any, source: str) -> dict[str, Estimate]:
     """The estimates of a task from a file's values: every constant, each of the right shape."""
-    wanted = tuple(name for name in CONSTANTS if name not in _OPTIONAL)
+    names = tuple(name for name in CONSTANTS if name not in _OPTIONAL)
     if isinstance(given, Mapping):
-        wanted += tuple(name for name in _OPTIONAL if name in given)
-    check_entries(given, wanted, source)
-    found = {name: Estimate.from_plain(one, f"{source}.{name}") for name, one in given.items()}
-    for name, one in found.items():
+        names += tuple(name for name in _OPTIONAL if name in given)
+    check_entries(given, names, source)
+    estimates = {name: Estimate.from_plain(entry, f"{source}.{name}") for name, entry in given.items()}
+    for name, estimate in estimates.items():
         dimensions = 2 if name == "gram" else 1 if name in PER_DEVICE else 0
-        if np.ndim(one.value) != dimensions or np.size(one.value) == 0:
+        if np.ndim(estimate.value) != dimensions or np.size(estimate.value) == 0:
             rule = f"must be {_KINDS[dimensions]}"
             raise bad_input(f"{source}.{name}.value", rule, given[name]["value"], REMEDY)
     with _blamed_on(source, "constants."):
-        Constants(**{name: one.value for name, one in found.items()})
-    return found
+        Constants(**{name: estimate.value for name, estimate in estimates.items()})
+    return estimates
 
 
 def labels_from_plain(given: Any, source: str) -> LabelMix:
@@ -205,6 +205,6 @@ def _blamed_on(source: str, prefix: str) -> Iterator[None]:
     try:
         yield
     except BadInput as error:
-        one = error.problems[0]
-        name = f"{source}.{one.name.removeprefix(prefix)}"
-        raise BadInput(Problem(name, one.rule, one.value, REMEDY)) from None
+        problem = error.problems[0]
+        name = f"{source}.{problem.name.removeprefix(prefix)}"
+        raise BadInput(Problem(name, problem.rule, problem.value, REMEDY)) from None

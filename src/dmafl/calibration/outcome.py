@@ -1,4 +1,4 @@
-"""What a probe came to, as it is kept."""
+"""The outcome of a probe, as it is cached."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a probe reached, and its CPU time; no loss where its numbers left the finite range."""
+    """Loss and accuracy that a probe reached, and its CPU time; no loss where its numbers were not finite."""
 
     loss: float | None
     accuracy: float | None
@@ -21,7 +21,7 @@ class Outcome:
 
     @classmethod
     def from_plain(cls, given: Any) -> Outcome | None:
-        """From a file's values; None where they are something else."""
+        """From a file's values; None if they are not an outcome."""
         if not isinstance(given, Mapping) or set(given) != {"loss", "accuracy", "cpu_s"}:
             return None
         numbers = [value for value in given.values() if value is not None]

@@ -1,4 +1,4 @@
-"""A mark of the modules and streams a user brings: code cannot be compared, what it does at a few points can."""
+"""Checksums of the modules and streams that a user brings: code cannot be compared, its results can."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import numpy as np
 from dmafl.learning.evaluation import gradient
 from dmafl.training.trainer import Components, Trainer
 
-SHARES = np.linspace(0.0, 1.0, 9)
+PROGRESS = np.linspace(0.0, 1.0, 9)
 SAMPLES = 64
 
 
 def marks(trainer: Trainer, components: Components) -> dict[str, str]:
     """A checksum for each task with a module or stream of the user's own, by name.
 
-    Of a module: its layers, its first parameters and its gradient there on a few samples. Of a stream: what it shows
-    at a few moments.
+    Of a module: its layers, its first parameters and its gradient at these on a few samples. Of a stream: its views
+    at a few points of its progress.
     """
-    found = {}
-    for name, bench in zip(trainer.scenario.tasks, trainer.tasks, strict=True):
+    checksums = {}
+    for name, of_task in zip(trainer.scenario.tasks, trainer.tasks, strict=True):
         digest = hashlib.sha256()
         if name in components.models:
-            few = bench.train_inputs.select(np.arange(min(SAMPLES, len(bench.train_inputs))))
-            digest.update(repr(bench.model.module).encode())
-            digest.update(bench.first.tobytes())
-            digest.update(gradient(bench.model, bench.first, few).tobytes())
+            few = of_task.train_inputs.select(np.arange(min(SAMPLES, len(of_task.train_inputs))))
+            digest.update(repr(of_task.model.module).encode())
+            digest.update(of_task.first.tobytes())
+            digest.update(gradient(of_task.model, of_task.first, few).tobytes())
         if name in components.streams:
-            for share in SHARES.tolist():
-                views = [bench.stream.local(i, share) for i in range(trainer.scenario.fleet.devices)]
-                for view in (*views, bench.stream.test(share)):
+            for progress in PROGRESS.tolist():
+                views = [of_task.stream.local(i, progress) for i in range(trainer.scenario.fleet.devices)]
+                for view in (*views, of_task.stream.test(progress)):
                     for part in (view.rows, view.labels):
                         digest.update(b"-" if part is None else np.asarray(part, dtype=np.int64).tobytes())
                     digest.update(str(view.roll_px).encode())
         if name in components.models or name in components.streams:
-            found[name] = digest.hexdigest()
-    return found
+            checksums[name] = digest.hexdigest()
+    return checksums

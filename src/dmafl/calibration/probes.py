@@ -1,6 +1,6 @@
 """Probe runs: short trainings under random schedules, whose outcomes calibrate the prediction.
 
-A probe needs no clock and no radio: only who trains from which version with how much work, slot after slot.
+A probe needs no clock and no radio: only which device trains from which version with how much work, slot by slot.
 """
 
 from __future__ import annotations
@@ -31,17 +31,8 @@ _WARM_UP_NUMBER = 10**8
 
 
 @dataclass(frozen=True, eq=False)
-class Probe:
-    """A random schedule and the loss it reached."""
-
-    jobs: TaskJobs
-    loss: float
-    accuracy: float
-
-
-@dataclass(frozen=True, eq=False)
 class WarmUp:
-    """A model that has learnt something, and the losses on the way there."""
+    """A model after some training, and its losses during that training."""
 
     model: Vector
     course: Course
@@ -50,7 +41,7 @@ class WarmUp:
 def warm_up_jobs(
     task: Task, devices: int, slots: int = WARM_UP_SLOTS, steps: int = WARM_UP_STEPS
 ) -> TaskJobs:
-    """A fresh round robin over all devices with the task's mixing weight, on the data of time 0."""
+    """A round robin without staleness over all devices, with the task's mixing weight, on the data of time 0."""
     return TaskJobs.untimed(
         device=np.arange(slots) % devices,
         version=np.arange(slots),
@@ -66,7 +57,7 @@ def warm_up_jobs(
 def warmed_up(
     trainer: Trainer, task: int, *, slots: int = WARM_UP_SLOTS, steps: int = WARM_UP_STEPS
 ) -> WarmUp:
-    """The first model after a fresh round robin over all devices: networks on their initial plateau tell nothing."""
+    """The first model after a round robin without staleness: on the initial plateau, losses of networks say nothing."""
     settings = trainer.tasks[task].settings
     jobs = warm_up_jobs(settings, trainer.scenario.fleet.devices, slots, steps)
     model = trainer.first_model(task)
@@ -78,6 +69,15 @@ def warmed_up(
             tested.append(k + 1)
             losses.append(trainer.test(task, model, 1.0, False).loss)
     return WarmUp(model, Course(jobs, tested, losses))
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """A random schedule and the loss it reached."""
+
+    jobs: TaskJobs
+    loss: float
+    accuracy: float
 
 
 def run_probes(
@@ -111,9 +111,9 @@ def carry_out(
     start: Vector | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Probe:
-    """Train under `jobs` from the first model, or from `start`, and see which loss is reached.
+    """Train under `jobs` from the first model, or from `start`; the probe with the loss that is reached.
 
-    `stop` is asked before every slot; where it says yes, the probe ends with `Interrupted`.
+    `stop` is called before every slot; if it is true, the probe ends with `Interrupted`.
     """
     models = {0: trainer.first_model(task) if start is None else start}
     slots = len(jobs)
@@ -139,6 +139,6 @@ def carry_out(
             outcomes.append(trainer.test(task, models[k + 1], 1.0, False))
     return Probe(
         jobs,
-        float(np.mean([one.loss for one in outcomes])),
-        float(np.mean([one.accuracy for one in outcomes])),
+        float(np.mean([test.loss for test in outcomes])),
+        float(np.mean([test.accuracy for test in outcomes])),
     )

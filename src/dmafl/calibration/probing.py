@@ -1,4 +1,4 @@
-"""Carrying probes out, in this process or in others at once; every finished one is kept at once.
+"""Running probes, in this process or in several at once; the outcome of each is given as soon as it is there.
 
 Outcomes do not depend on how many processes there are: a probe's number decides all its draws.
 """
@@ -23,7 +23,7 @@ from dmafl.training.trainer import Components, Trainer
 from dmafl.training.workers import Trainers, ignore_signals, process_pool
 
 LOOK_EVERY_S = 0.2
-"""How often a wait for workers looks whether it is to stop."""
+"""How often the wait for workers checks whether a stop was asked for [s]."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def carry_out_all(
     components: Components,
     workers: int,
 ) -> Generator[tuple[ProbeOrder, Outcome], None, None]:
-    """The outcomes as they come in. Ctrl-C and SIGTERM end it with `Interrupted`, within a slot or so."""
+    """The outcomes as they come in. Ctrl-C and SIGTERM end it with `Interrupted`, within about a slot."""
     if not orders:
         return
     with stop_asked() as asked:
@@ -103,7 +103,7 @@ def _probe(
 
 
 _here: tuple[Trainers, int, Mapping[int, Vector]] | None = None
-"""What a worker process works with; set once, when it starts."""
+"""Trainers, seed and first models of a worker process; set once, when it starts."""
 
 
 def _prepare(scenario: Scenario, components: Components, starts: Mapping[int, Vector]) -> None:

@@ -23,7 +23,7 @@ DEEP_SLOTS, DEEP_STEPS = 60, 20
 """Aggregations of a probe of any other model, and most steps of its jobs: such steps are costly."""
 WARM_UP_SLOTS = 60
 DESIGN = 2
-"""Raised when the same number stands for another schedule than before."""
+"""Version of the design: raised when the same number means another schedule than before."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class ProbePlan:
     slots: int
     largest_steps: int
     warm_up_slots: int
-    """Aggregations before them, from the first model; 0: probes begin with it."""
+    """Aggregations before the probes, from the first model; 0: probes begin with the first model."""
 
 
 def probe_plan(task: Task) -> ProbePlan:
-    """Linear models are probed from the first model; others are cheaper and tell more from a warmed-up one."""
+    """Linear models are probed from the first model; others from a warmed-up one, which costs less and says more."""
     if task.model == "softmax":
         return ProbePlan(min(task.slots, PROBE_SLOTS), most_steps(task), 0)
     return ProbePlan(DEEP_SLOTS, max(DEEP_STEPS, task.steps_min), WARM_UP_SLOTS)
@@ -51,10 +51,10 @@ def most_steps(task: Task) -> int:
 def random_jobs(
     task: Task, devices: int, slots: int, *, seed: int, number: int, largest_steps: int | None = None
 ) -> TaskJobs:
-    """The schedule of a probe. Those with even numbers are of any kind, those with odd ones orderly, as plans are.
+    """The schedule of a probe. Those with even numbers are arbitrary, those with odd numbers regular, as plans are.
 
-    Ranges are wide, and wider where the task's own are: probes must come near whatever a plan may do. But what is far
-    from good teaches little about the good.
+    Ranges are wide, and wider where those of the task are: probes must be close to whatever a plan may do. But bad
+    schedules say little about good ones, so ranges are not wider still.
     """
     rng = generator(seed, "probe", number)
     largest = most_steps(task) if largest_steps is None else largest_steps
@@ -86,11 +86,11 @@ def random_jobs(
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """What is drawn for a probe, a value a slot."""
+    """What is drawn for a probe, one value per slot."""
 
     order: IntArray
     staleness: IntArray
-    """Wished for; a device that was under way since cannot be so stale."""
+    """As drawn; a device that completed a later slot than that gets a fresher version."""
     steps: FloatArray
     batch: FloatArray
     mixing: float
@@ -111,7 +111,7 @@ def _any(rng: np.random.Generator, task: Task, devices: int, slots: int, largest
 
 
 def _orderly(rng: np.random.Generator, task: Task, devices: int, slots: int, largest: int) -> _Drawn:
-    """Half of the devices or more in turn, one number of steps, batch and staleness, the task's mixing weight."""
+    """At least half of the devices in turn; one number of steps, batch and staleness; the task's mixing weight."""
     members = rng.permutation(devices)[: rng.integers((devices + 1) // 2, devices + 1)]
     most = max(task.steps_min, min(task.steps_max, largest))
     high = min(_batches(task)[1], task.batch_max)
@@ -134,7 +134,7 @@ def _batches(task: Task) -> tuple[int, int]:
 def _by_probe_device_or_job(
     rng: np.random.Generator, devices: int, order: IntArray, low: int, high: int
 ) -> FloatArray:
-    """One number for the probe, one a device or one a job."""
+    """One number for the probe, one per device or one per job."""
     kind = rng.integers(3)
     values = _log_uniform(rng, low, high, 1 if kind == 0 else devices if kind == 1 else len(order))
     return np.asarray(np.full(len(order), values[0]) if kind == 0 else values[order] if kind == 1 else values)

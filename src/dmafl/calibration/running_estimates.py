@@ -1,7 +1,7 @@
-"""Estimates that keep up with a run, from what the server sees anyway: enough for a re-plan, at next to no cost.
+"""Estimates during a run from what the server receives anyway: enough for a re-plan, at almost no cost.
 
-A local model tells the mean gradient of its job, (w_received - w_local) / (eta e). Each is folded into a few hundred
-numbers that keep inner products (a count sketch), and a device's are averaged with exponential forgetting.
+A local model gives the mean gradient of its job, (w_received - w_local) / (eta e). Each is projected to a few hundred
+numbers that preserve inner products (a count sketch), and those of a device are averaged with exponential forgetting.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from dmafl.base.randomness import generator
 from dmafl.learning.arrays import Vector
 
 SKETCH = 512
-"""Numbers that a gradient is folded into: inner products of two are then off by about 1/sqrt(512) of their norms."""
+"""Numbers that a gradient is projected to: inner products then have an error of about 1/sqrt(512) of the norms."""
 SKETCHES = 100 * SKETCH
 """Numbers for all devices of a task together; large fleets get fewer each, down to SMALLEST_SKETCH."""
 SMALLEST_SKETCH = 16
 PRODUCT = 8192
-"""Entries of one inner product: libraries compute those so small in one thread, with the same bits everywhere."""
+"""Entries of one inner product: libraries compute products this small in one thread, with the same bits everywhere."""
 EVERY = 2
-"""Of a device's jobs every second one is looked at: half the cost, nearly the same estimates."""
+"""Every second job of a device is used: half the cost, nearly the same estimates."""
 MEMORY = 0.8
-"""How much of a device's mean stays when the next of these comes in: a mean over about five, the last ten jobs."""
+"""Weight of a device's mean when the next of these jobs comes in: a mean over about five, the last ten jobs."""
 TESTS = 5
-"""Tests at the end that the trend of the loss is taken from."""
+"""Number of last tests from which the trend of the loss is computed."""
 LARGEST_GRAM = 100
-"""Devices above which the Gram matrix is not written out."""
+"""Devices above which the Gram matrix is not part of the output."""
 
 
 class RunningTask:
-    """What is known of a task by now."""
+    """Running estimates of one task."""
 
     def __init__(self, devices: int, parameters: int, rate: float, seed: int, task: int) -> None:
         self.devices, self._rate = devices, rate
@@ -53,8 +53,8 @@ class RunningTask:
         self._tests: deque[tuple[int, float, float]] = deque(maxlen=TESTS)
 
     def on_update(self, device: int, received: Vector, local: Vector, steps: int) -> None:
-        """A device made `local` of `received` in so many steps; models too far apart to be squared say nothing."""
-        looked, skipped = divmod(self.jobs[device], EVERY)
+        """A device trained `received` into `local` in `steps` steps; ignored where their distance squared overflows."""
+        used, skipped = divmod(self.jobs[device], EVERY)
         if skipped:
             self.jobs[device] += 1
             return
@@ -68,10 +68,10 @@ class RunningTask:
         self._length2 = max(self._length2, length2 * scale * scale)
         np.multiply(step, self._signs, step)
         folded = np.add.reduce(self._folds, 0)
-        kept = min(MEMORY, looked / (looked + 1.0))
-        folded *= np.float32((1.0 - kept) * scale)
+        weight = min(MEMORY, used / (used + 1.0))
+        folded *= np.float32((1.0 - weight) * scale)
         mean = self._means[device]
-        mean *= kept
+        mean *= weight
         mean += folded
 
     def on_test(self, aggregation: int, time_s: float, loss: float) -> None:
@@ -80,17 +80,17 @@ class RunningTask:
 
     @property
     def gram(self) -> FloatArray:
-        """Gamma of the devices that have sent something, (I, I); NaN for the others.
+        """Gamma of the devices that have sent a model, (I, I); NaN for the others.
 
-        Differs from Gamma at a model: it is that of the jobs' mean gradients, smaller where jobs have many steps, and
-        the noise of their batches is in its diagonal.
+        Differs from Gamma at a model: it is that of the jobs' mean gradients, which is smaller where jobs have many
+        steps, and its diagonal contains the noise of their batches.
         """
-        seen = np.flatnonzero(self.jobs)
+        senders = np.flatnonzero(self.jobs)
         out = np.full((self.devices, self.devices), np.nan)
-        if len(seen):
-            means = self._means[seen].astype(np.float64)
-            away = means - means.mean(axis=0)
-            out[np.ix_(seen, seen)] = away @ away.T
+        if len(senders):
+            means = self._means[senders].astype(np.float64)
+            deviations = means - means.mean(axis=0)
+            out[np.ix_(senders, senders)] = deviations @ deviations.T
         return out
 
     @property
@@ -99,11 +99,11 @@ class RunningTask:
         slots, losses = (np.asarray([test[k] for test in self._tests]) for k in (0, 2))
         if len(slots) < 2 or slots[0] == slots[-1]:
             return None
-        away = slots - slots.mean()
-        return float(away @ losses / (away @ away))
+        centred = slots - slots.mean()
+        return float(centred @ losses / (centred @ centred))
 
     def plain(self) -> dict[str, Any]:
-        """What is known, as plain values; null where nothing is."""
+        """The estimates as plain values; null where there is none yet."""
         gram = self.gram if self.devices <= LARGEST_GRAM else None
         last = self._tests[-1] if self._tests else None
         return {
@@ -129,7 +129,7 @@ class RunningTask:
 
 
 class RunningEstimates:
-    """All tasks of a unit; an observer of it (`simulation.observer`)."""
+    """Running estimates of all tasks of a scheme's run, which it observes (`simulation.observer`)."""
 
     def __init__(
         self, names: Sequence[str], devices: int, parameters: Sequence[int], rates: Sequence[float], seed: int
@@ -141,7 +141,7 @@ class RunningEstimates:
         ]
 
     def on_update(self, task: int, device: int, received: Vector, local: Vector, steps: int) -> None:
-        """A device made `local` of `received`."""
+        """A device trained `received` into `local`."""
         self.tasks[task].on_update(device, received, local, steps)
 
     def on_test(self, task: int, aggregation: int, time_s: float, loss: float) -> None:
@@ -149,18 +149,19 @@ class RunningEstimates:
         self.tasks[task].on_test(aggregation, time_s, loss)
 
     def plain(self) -> dict[str, Any]:
-        """What is known of every task, by name."""
-        return {name: one.plain() for name, one in zip(self.names, self.tasks, strict=True)}
+        """The estimates of every task, by name."""
+        return {name: task.plain() for name, task in zip(self.names, self.tasks, strict=True)}
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Everything, as plain values and arrays by name."""
-        states = [one.state() for one in self.tasks]
-        return {"tasks": [plain for plain, _ in states]}, {str(k): one for k, (_, one) in enumerate(states)}
+        states = [task.state() for task in self.tasks]
+        arrays = {str(k): means for k, (_, means) in enumerate(states)}
+        return {"tasks": [plain for plain, _ in states]}, arrays
 
     def restore(self, plain: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Go on from `state`."""
-        for k, one in enumerate(self.tasks):
-            one.restore(plain["tasks"][k], arrays[str(k)])
+        for k, task in enumerate(self.tasks):
+            task.restore(plain["tasks"][k], arrays[str(k)])
 
 
 def _numbers(row: NDArray[Any]) -> list[float | None]:

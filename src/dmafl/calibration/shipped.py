@@ -13,13 +13,13 @@ NAME = "demo.json"
 
 def shipped(key: str) -> Measured | None:
     """The measurement that comes with the package, if it has this key."""
-    place = shipped_file()
-    if not place.is_file():
+    file = shipped_file()
+    if not file.is_file():
         return None
-    given = parse_json(place.read_bytes(), NAME, "measured constants", "Install dmafl again.")
+    given = parse_json(file.read_bytes(), NAME, "measured constants", "Install dmafl again.")
     return Measured.from_plain(given, NAME) if given.get("key") == key else None
 
 
 def shipped_file() -> Traversable:
-    """Where it is."""
+    """The file of the shipped measurement."""
     return files("dmafl.calibration") / "shipped" / NAME

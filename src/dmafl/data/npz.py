@@ -1,4 +1,4 @@
-"""Reading .npz files that we did not write, and writing ours so that equal arrays give equal bytes."""
+"""Reading .npz files from any source, and writing them so that equal arrays give equal bytes."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def _pictures(padded: Bytes, images: IntArray, dice: _Dice, noise: Floats) -> By
     ink = _ink(padded, images, dice)[:, None]
     wall, paint = _colours(dice)
     shade = _shade(dice)[:, None]
-    picture = wall[:, :, None, None] + shade  # colours apart: long rows are quick to work on
+    picture = wall[:, :, None, None] + shade  # one plane per colour: operations on long rows are fast
     picture += ink * (paint[:, :, None, None] - picture + np.float32(0.4) * shade)
     starts = (dice.throw(0, 1) * np.float32(len(noise) - 1)).astype(np.int64)
     grain = noise[starts].reshape(picture.shape)
@@ -98,7 +98,7 @@ def _pictures(padded: Bytes, images: IntArray, dice: _Dice, noise: Floats) -> By
 
 
 def _ink(padded: Bytes, images: IntArray, dice: _Dice) -> Floats:
-    """How much paint is on each pixel, 0..1, (images, 32, 32): the digit and what shows of its neighbours."""
+    """How much paint is on each pixel, 0..1, (images, 32, 32): the digit and the visible part of its neighbours."""
     tall, wide = dice.throw(0.95, 1.3), dice.throw(0.8, 1.15)
     slant = dice.throw(-0.2, 0.2)
     y, x = dice.throw(-2, 2) + np.float32(15.5), dice.throw(-2, 2) + np.float32(15.5)
@@ -116,7 +116,7 @@ def _ink(padded: Bytes, images: IntArray, dice: _Dice) -> Floats:
 
 
 def _blurred(ink: Floats) -> Floats:
-    """Each pixel mixed with its neighbours, 1:2:1 both ways; what lies outside is as the border."""
+    """Each pixel mixed with its neighbours, 1:2:1 in both directions; pixels outside are like the border."""
     for axis in (1, 2):
         wide = np.pad(ink, [(1, 1) if axis == a else (0, 0) for a in range(3)], mode="edge")
         before, after = (wide.take(np.arange(SIZE) + shift, axis=axis) for shift in (0, 2))

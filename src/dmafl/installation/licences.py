@@ -49,7 +49,7 @@ def licences(root: str = "dmafl") -> list[Licensed]:
 
 
 def licence_of(package: Distribution) -> str:
-    """The licence of an installed package: its SPDX expression, else its classifiers, else a short text of its own."""
+    """The licence of an installed package: its SPDX expression, else a short text, else its classifiers."""
     expression, text = (
         "".join(package.metadata.get_all(field) or ()).strip() for field in ("License-Expression", "License")
     )

@@ -1,1 +1,1 @@
-"""What the user says of a world: typed, validated, with units; TOML in and out."""
+"""The user's description of a world: typed, validated, with units; read from and written to TOML."""

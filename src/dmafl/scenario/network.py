@@ -29,12 +29,8 @@ class Fleet(Section):
     downlink_power_W: Draw = field(
         constant(0.1), "Transmit power of the base station towards a device.", limits.STATION_POWER, "p^D"
     )
-    uplink_bandwidth_Hz: Draw = field(
-        constant(1e6), "Uplink bandwidth of a device.", limits.BANDWIDTH, "BW^U"
-    )
-    downlink_bandwidth_Hz: Draw = field(
-        constant(1e5), "Downlink bandwidth of a device.", limits.BANDWIDTH, "BW^D"
-    )
+    uplink_bandwidth_Hz: Draw = field(constant(1e6), "Bandwidth of an uplink.", limits.BANDWIDTH, "BW^U")
+    downlink_bandwidth_Hz: Draw = field(constant(1e5), "Bandwidth of a downlink.", limits.BANDWIDTH, "BW^D")
     capacitance_Js2: Draw = field(
         uniform(1e-28, 4e-28),
         "Effective chipset capacitance: energy of a cycle is capacitance times frequency squared.",

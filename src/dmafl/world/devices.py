@@ -33,16 +33,6 @@ PER_DEVICE = (
 )
 GAINS = ("uplink_gain", "downlink_gain")
 PER_TASK = ("cycles_per_sample", "window_s")
-LIMITS = {
-    "distance_m": Limits(0.0, 1e6),
-    "bearing_rad": Limits(-1e3, 1e3),
-    "time_s": Limits(0.0, 1e9),
-    "index": Limits(0.0, 1e9),
-}
-"""Limits of columns without a field in the scenario: ten times the largest cell; full turns; the longest window; more
-than the most slots."""
-ROUNDING = 1e-9
-"""Relative amount by which a number may exceed a limit: a draw from a range that ends there may round beyond it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +187,18 @@ def _table(scenario: Scenario) -> tuple[Columns, Path | None]:
             limits = limits_of_column(name)
             check_numbers(values, f"{path.name}:{name}", low=limits.low, high=limits.high)
     return columns, path
+
+
+LIMITS = {
+    "distance_m": Limits(0.0, 1e6),
+    "bearing_rad": Limits(-1e3, 1e3),
+    "time_s": Limits(0.0, 1e9),
+    "index": Limits(0.0, 1e9),
+}
+"""Limits of columns without a field in the scenario: ten times the largest cell; full turns; the longest window; more
+than the most slots."""
+ROUNDING = 1e-9
+"""Relative amount by which a number may exceed a limit: a draw from a range that ends there may round beyond it."""
 
 
 def limits_of_column(column: str) -> Limits:

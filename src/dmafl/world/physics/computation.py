@@ -1,4 +1,4 @@
-"""Time and energy of local training, of numbers or of arrays."""
+"""Time and energy of local training, for numbers or arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a device's data stream has come, of numbers or of arrays."""
+"""Progress of a device's data stream and its number of samples, for numbers or arrays."""
 
 from __future__ import annotations
 

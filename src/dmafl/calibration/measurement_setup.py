@@ -1,4 +1,4 @@
-"""What a measurement works on: a scenario with its data, and a trainer that is opened when it is needed."""
+"""What is measured: a scenario with its data, and a trainer that is made when it is first needed."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:  # these bring torch, which a measurement from the cache does 
 
 
 @dataclass(frozen=True, eq=False)
-class Workbench:
-    """A scenario, what a user brings for it, and what follows from them."""
+class MeasurementSetup:
+    """A scenario and the models, data sets and streams that a user brings for it; the rest follows from them."""
 
     scenario: Scenario
     data_dir: Path | None = None
@@ -28,7 +28,7 @@ class Workbench:
 
     @cached_property
     def components(self) -> Components:
-        """What the user brings, as trainers take it."""
+        """What the user brings, as trainers expect it."""
         from dmafl.training.trainer import Components
 
         return Components(self.data_dir, self.models, self.datasets, self.streams)
@@ -53,9 +53,9 @@ class Workbench:
     @cached_property
     def keys(self) -> dict[str, TaskKeys]:
         """The keys of every task."""
-        own = {}
+        user_marks: dict[str, str] = {}
         if self.models or self.streams or self.datasets:
             from dmafl.calibration.own_components import marks
 
-            own = marks(self.trainer, self.components)
-        return task_keys(self.scenario, list(self.data.values()), own)
+            user_marks = marks(self.trainer, self.components)
+        return task_keys(self.scenario, list(self.data.values()), user_marks)
