@@ -25,12 +25,12 @@ TABLE = 1e-6
 
 
 def test_interval_of_three_values_by_hand():
-    found = interval([1.0, 2.0, 6.0])  # mean 3, variance (4 + 1 + 9) / 2 = 7
-    assert found.mean == pytest.approx(3.0)
-    assert found.half == pytest.approx(T_975_2 * sqrt(7 / 3), rel=TABLE)
-    assert found.n == 3
-    assert (found.low, found.high) == pytest.approx((3 - found.half, 3 + found.half))
-    assert not found.excludes_zero
+    estimate = interval([1.0, 2.0, 6.0])  # mean 3, variance (4 + 1 + 9) / 2 = 7
+    assert estimate.mean == pytest.approx(3.0)
+    assert estimate.half == pytest.approx(T_975_2 * sqrt(7 / 3), rel=TABLE)
+    assert estimate.n == 3
+    assert (estimate.low, estimate.high) == pytest.approx((3 - estimate.half, 3 + estimate.half))
+    assert not estimate.excludes_zero
 
 
 def test_level_changes_the_width():
@@ -55,19 +55,19 @@ def test_excludes_zero(mean, half, excluded):
 
 
 def test_paired_takes_common_seeds_only():
-    found = paired({1: 5.0, 2: 7.0, 3: 100.0}, {2: 3.0, 1: 3.0, 9: -50.0})  # differences 2 and 4
-    assert found.mean == pytest.approx(3.0)
-    assert found.half == pytest.approx(T_975_1 * sqrt(2) / sqrt(2), rel=TABLE)
-    assert found.n == 2
+    difference = paired({1: 5.0, 2: 7.0, 3: 100.0}, {2: 3.0, 1: 3.0, 9: -50.0})  # differences 2 and 4
+    assert difference.mean == pytest.approx(3.0)
+    assert difference.half == pytest.approx(T_975_1 * sqrt(2) / sqrt(2), rel=TABLE)
+    assert difference.n == 2
     assert paired({1: 5.0}, {2: 3.0}).n == 0
 
 
 def test_unpaired_by_hand():
     # Squared standard errors 1 and 1 with one degree of freedom each: 4 / (1 + 1) = 2 degrees.
-    found = unpaired([4.0, 6.0], [1.0, 3.0])
-    assert found.mean == pytest.approx(3.0)
-    assert found.half == pytest.approx(T_975_2 * sqrt(2), rel=TABLE)
-    assert found.n == 2
+    difference = unpaired([4.0, 6.0], [1.0, 3.0])
+    assert difference.mean == pytest.approx(3.0)
+    assert difference.half == pytest.approx(T_975_2 * sqrt(2), rel=TABLE)
+    assert difference.n == 2
     assert isnan(unpaired([4.0, 6.0], [1.0]).half)
     assert unpaired([4.0, 4.0], [1.0, 1.0]) == Interval(3.0, 0.0, 2)
 
@@ -88,11 +88,11 @@ def test_energy_when_first_reached():
 def test_straight_lies_between_what_tests_tell(accuracy, target, every):
     """Were every aggregation tested, all three would be the same."""
     at = every * np.arange(len(accuracy))
-    found = spent_to(at, accuracy, np.cumsum(np.arange(len(accuracy))), target)
-    assert found.least <= found.straight <= found.most
-    assert found.missed == (max(accuracy) < target)
-    if every == 1 or found.missed:
-        assert found.least == found.most
+    reached = spent_to(at, accuracy, np.cumsum(np.arange(len(accuracy))), target)
+    assert reached.least <= reached.straight <= reached.most
+    assert reached.missed == (max(accuracy) < target)
+    if every == 1 or reached.missed:
+        assert reached.least == reached.most
 
 
 def test_mean_over_aggregations_does_not_depend_on_spacing():

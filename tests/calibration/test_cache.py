@@ -33,9 +33,9 @@ def test_a_damaged_model_counts_as_none(tmp_path: Path, caplog, monkeypatch) -> 
     monkeypatch.setattr(notices, "_said", set())
     cache = Cache(tmp_path)
     cache.write_model(np.arange(3, dtype=np.float32), "one")
-    found = cache.read_model("one")
-    assert found is not None
-    assert found.tolist() == [0, 1, 2]
+    model = cache.read_model("one")
+    assert model is not None
+    assert model.tolist() == [0, 1, 2]
     path = tmp_path / "one.model"
     content = bytearray(path.read_bytes())
     content[-1] ^= 1

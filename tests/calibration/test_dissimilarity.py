@@ -22,11 +22,11 @@ def trainer() -> Trainer:
 
 
 def test_label_mix_counts_labels(trainer: Trainer) -> None:
-    found = label_mix(trainer, 0)
-    assert found.held.shape == (DEVICES, 3)
-    np.testing.assert_allclose((found.held > 0).sum(axis=1), 2)
-    np.testing.assert_allclose(found.held[found.held > 0], 0.5)
-    np.testing.assert_allclose(found.asked, 1 / 3)
+    labels = label_mix(trainer, 0)
+    assert labels.held.shape == (DEVICES, 3)
+    np.testing.assert_allclose((labels.held > 0).sum(axis=1), 2)
+    np.testing.assert_allclose(labels.held[labels.held > 0], 0.5)
+    np.testing.assert_allclose(labels.asked, 1 / 3)
 
 
 def test_test_labels_follow_a_stream_that_renames_them() -> None:
@@ -35,8 +35,8 @@ def test_test_labels_follow_a_stream_that_renames_them() -> None:
     uneven = type(data)("tiny", data.x_train, data.y_train, data.x_test, labels, "test", "0" * 64)
     task = {**TASK, "dataset": "tiny", "drift": {"kind": "abrupt", "change_at": 0.5}}
     scenario = from_plain({"preset": "phone", "fleet": {"devices": DEVICES}, "tasks": {"tiny": task}})
-    one = Trainer(scenario, Components(datasets={"tiny": uneven}, models={"tiny": softmax}))
-    before, after = (label_mix(one, 0, share).asked for share in (0.0, 1.0))
+    trainer = Trainer(scenario, Components(datasets={"tiny": uneven}, models={"tiny": softmax}))
+    before, after = (label_mix(trainer, 0, share).asked for share in (0.0, 1.0))
     assert before[0] == pytest.approx(2 / 3)
     assert after[0] < 2 / 3
     assert sorted(after) == sorted(before)
@@ -57,8 +57,10 @@ def test_gram_of_gradients_by_hand() -> None:
 
 
 def test_gram_at_a_model(trainer: Trainer) -> None:
-    bench, w = trainer.tasks[0], trainer.first_model(0)
-    g = np.stack([gradient(bench.model, w, bench.local_inputs(i, 0.0)) for i in range(DEVICES)]).astype(float)
+    of_task, w = trainer.tasks[0], trainer.first_model(0)
+    g = np.stack([gradient(of_task.model, w, of_task.local_inputs(i, 0.0)) for i in range(DEVICES)]).astype(
+        float
+    )
     away = g - g.mean(axis=0)
     np.testing.assert_allclose(gram_at(trainer, 0, w), away @ away.T, rtol=1e-5)
 

@@ -25,9 +25,9 @@ def changed(path: str, value: Any) -> Scenario:
 
 
 def keys(scenario: Scenario, probes: int = 48) -> tuple[str, str, str]:
-    found = task_keys(scenario, [dataset()], {})
-    one = found["mnist"]
-    return one.constants, one.probes, whole_key(scenario, found, probes)
+    keys = task_keys(scenario, [dataset()], {})
+    mnist = keys["mnist"]
+    return mnist.constants, mnist.probes, whole_key(scenario, keys, probes)
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,11 @@ def test_slots_count_as_far_as_probes_have_them_and_for_the_whole() -> None:
 
 def test_data_and_material_of_the_user_count() -> None:
     scenario = from_plain(PLAIN)
-    found = {
+    keys = {
         str(task_keys(scenario, [data], own)["mnist"])
         for data, own in ((dataset(), {}), (dataset(seed=1), {}), (dataset(), {"mnist": "another module"}))
     }
-    assert len(found) == 3
+    assert len(keys) == 3
 
 
 def test_the_lists_name_settings_that_there_are() -> None:

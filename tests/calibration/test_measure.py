@@ -13,7 +13,7 @@ from dmafl.base.processes.stopping import Interrupted
 from dmafl.calibration import constants_of_task, probing
 from dmafl.learning.divergence import diverged
 from support.small_runs import dataset, scenario
-from support.tiny_measurements import FEW, Stopping, Told, hidden_layer, measured, outcome, tiny
+from support.tiny_measurements import FEW, CountingWatcher, Stopping, hidden_layer, measured, outcome, tiny
 
 
 def refuse(*args: Any, **kwargs: Any) -> Any:
@@ -36,20 +36,20 @@ def test_more_probes_measure_no_constants_and_no_probe_again(
     assert few.tasks["one"].cost.probes == 0
     monkeypatch.setattr(constants_of_task, "_measured", refuse)
     measured(tiny(), tmp_path)
-    told = Told()
-    more = measured(tiny(), tmp_path, probes=FEW + 3, watcher=told)
-    assert told.totals == [(FEW, FEW + 3)]
-    assert told.done == 3
+    watcher = CountingWatcher()
+    more = measured(tiny(), tmp_path, probes=FEW + 3, watcher=watcher)
+    assert watcher.totals == [(FEW, FEW + 3)]
+    assert watcher.done == 3
     assert more.tasks["one"].calibration.probes == FEW + 3
     assert more.plain()["tasks"]["one"]["estimates"] == few.plain()["tasks"]["one"]["estimates"]
 
 
 def test_workers_do_not_change_the_outcome(tmp_path: Path) -> None:
     alone = measured(tiny(), None)
-    told = Told()
-    together = measured(tiny(), tmp_path, workers=2, watcher=told)
+    watcher = CountingWatcher()
+    together = measured(tiny(), tmp_path, workers=2, watcher=watcher)
     assert outcome(together) == outcome(alone)
-    assert told.done == FEW
+    assert watcher.done == FEW
 
 
 def test_nothing_is_kept_without_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,13 +62,13 @@ def test_nothing_is_kept_without_a_cache(tmp_path: Path, monkeypatch: pytest.Mon
 def test_an_interrupted_measurement_goes_on(tmp_path: Path, workers: int) -> None:
     with pytest.raises(Interrupted, match=f"of {FEW} probes are done"):
         measured(tiny(), tmp_path, workers=workers, watcher=Stopping(after=3))
-    told = Told()
-    found = measured(tiny(), tmp_path, workers=workers, watcher=told)
-    (kept, total) = told.totals[0]
+    watcher = CountingWatcher()
+    result = measured(tiny(), tmp_path, workers=workers, watcher=watcher)
+    (kept, total) = watcher.totals[0]
     assert kept >= 3
-    assert told.done == total - kept
-    assert not told.stages, "constants and warm-up were kept"
-    assert outcome(found) == outcome(measured(tiny(), None))
+    assert watcher.done == total - kept
+    assert not watcher.stages, "constants and warm-up were kept"
+    assert outcome(result) == outcome(measured(tiny(), None))
 
 
 def test_what_cannot_be_read_is_measured_again(tmp_path: Path) -> None:
@@ -96,13 +96,13 @@ def test_diverged_probes_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(probing, "carry_out", sometimes)
     lost = {1, 5}
-    found = measured(tiny(), None, probes=FEW + 2).tasks["one"]
-    assert found.cost.diverged == 2
-    assert found.calibration.probes == FEW
+    task = measured(tiny(), None, probes=FEW + 2).tasks["one"]
+    assert task.cost.diverged == 2
+    assert task.calibration.probes == FEW
     lost = set(range(3))
-    found = measured(tiny(), None).tasks["one"]
-    assert found.cost.diverged == 3
-    assert found.calibration is None
+    task = measured(tiny(), None).tasks["one"]
+    assert task.cost.diverged == 3
+    assert task.calibration is None
 
 
 def test_other_modules_and_data_are_told_apart(tmp_path: Path) -> None:
@@ -131,8 +131,8 @@ def test_material_for_no_task_is_refused_also_from_the_cache(tmp_path: Path) -> 
 
 def test_several_tasks_and_a_file(tmp_path: Path) -> None:
     both = scenario({"one": {"samples": 12}, "two": {"samples": 15, "learning_rate": 0.2}}, devices=3)
-    found = measured(both, tmp_path / "cache")
-    assert list(found.tasks) == ["one", "two"]
-    dmafl.write_measured(found, tmp_path / "measured.json")
+    together = measured(both, tmp_path / "cache")
+    assert list(together.tasks) == ["one", "two"]
+    dmafl.write_measured(together, tmp_path / "measured.json")
     read = dmafl.read_measured(tmp_path / "measured.json")
-    assert read.plain() == found.plain() == json.loads((tmp_path / "measured.json").read_text())
+    assert read.plain() == together.plain() == json.loads((tmp_path / "measured.json").read_text())

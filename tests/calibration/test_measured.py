@@ -118,7 +118,7 @@ def test_drift_that_the_scenario_sets_takes_the_place_of_the_measured():
     drift = scenario.tasks["mnist"].drift.model_copy(update={"active_per_s": 0.25})
     mnist = scenario.tasks["mnist"].model_copy(update={"drift": drift})
     raised = scenario.model_copy(update={"tasks": {**scenario.tasks, "mnist": mnist}})
-    before, after = (measured.constants(one, "mnist") for one in (scenario, raised))
+    before, after = (measured.constants(settings, "mnist") for settings in (scenario, raised))
     np.testing.assert_array_equal(after.drift_active, np.full(10, 0.25))
     np.testing.assert_array_equal(after.drift_active_size, np.full(10, 0.25))
     np.testing.assert_array_equal(after.drift_idle, before.drift_idle)

@@ -61,8 +61,8 @@ def test_random_schedules_can_be_carried_out_and_differ(trainer: Trainer) -> Non
         assert ((jobs.steps >= 1) & (jobs.steps <= 40)).all()
         assert ((jobs.mix > 0) & (jobs.mix <= MIXING[1])).all()
         for i in range(DEVICES):  # rule S2: the next job receives a version after the slot of the last
-            own = np.flatnonzero(jobs.device == i)
-            assert (jobs.version[own[1:]] > own[:-1]).all()
+            rows = np.flatnonzero(jobs.device == i)
+            assert (jobs.version[rows[1:]] > rows[:-1]).all()
     assert {len(set(jobs.device)) for jobs in drawn} == set(range(1, DEVICES + 1))
     assert len({float(jobs.mix[0]) for jobs in drawn[::2]}) == 40
     np.testing.assert_array_equal(drawn[3].device, random_of(trainer, 3).device)
@@ -109,12 +109,12 @@ def test_calibration_on_embedded_data_predicts_runs_it_has_not_seen(trainer: Tra
     done = list(run_probes(trainer, 0, range(28), slots=SLOTS))
     jobs, losses = [probe.jobs for probe in done], [probe.loss for probe in done]
     calibration = calibrate(jobs[:16], losses[:16], constants, labels, slots=SLOTS)
-    predicted = [predict_jobs(one, constants, labels, calibration).value for one in jobs[16:]]
+    predicted = [predict_jobs(schedule, constants, labels, calibration).value for schedule in jobs[16:]]
     assert calibration.warning is None
     assert rank_correlation(predicted, losses[16:]) > TRUSTED
     assert calibration.spread < 0.5
-    seen = [features(one, constants, labels, calibration.response) for one in jobs[:16]]
-    assert all(outside(one, calibration) == () for one in seen)
+    seen = [features(schedule, constants, labels, calibration.response) for schedule in jobs[:16]]
+    assert all(outside(values, calibration) == () for values in seen)
 
 
 @pytest.mark.parametrize("growing", [True, False])
@@ -124,20 +124,22 @@ def test_probes_cover_the_ranges_of_the_task(growing: bool) -> None:
     wide = {"steps_min": 60, "steps_max": 90, "batch_min": 2, "batch_max": 150, "mixing": 0.05}
     task = embedded(**wide, drift=drift).tasks[0].settings
     drawn = [random_jobs(task, DEVICES, SLOTS, seed=7, number=number) for number in range(60)]
-    steps, batch = (np.concatenate([getattr(one, name) for one in drawn]) for name in ("steps", "batch"))
+    steps, batch = (
+        np.concatenate([getattr(schedule, name) for schedule in drawn]) for name in ("steps", "batch")
+    )
     assert (steps.min(), batch.min()) == (1, 2)
     assert steps.max() > 85
     assert batch.max() > 120
-    assert all((one.batch <= one.samples).all() for one in drawn)
-    assert min(one.mix.max() for one in drawn) < MIXING[0]
+    assert all((schedule.batch <= schedule.samples).all() for schedule in drawn)
+    assert min(schedule.mix.max() for schedule in drawn) < MIXING[0]
 
 
 def test_narrow_ranges_leave_probes_of_any_kind_as_they_are() -> None:
     narrow = {"steps_min": 5, "steps_max": 10, "batch_min": 16, "batch_max": 20}
     for number in range(0, 10, 2):
         usual, other = (
-            random_jobs(embedded(**own).tasks[0].settings, DEVICES, SLOTS, seed=7, number=number)
-            for own in ({}, narrow)
+            random_jobs(embedded(**settings).tasks[0].settings, DEVICES, SLOTS, seed=7, number=number)
+            for settings in ({}, narrow)
         )
         for name in ("device", "version", "steps", "batch", "mix"):
             np.testing.assert_array_equal(getattr(usual, name), getattr(other, name))
@@ -145,7 +147,7 @@ def test_narrow_ranges_leave_probes_of_any_kind_as_they_are() -> None:
 
 def test_every_other_probe_is_orderly() -> None:
     """As plans are: in turn, with one amount of work and one staleness, within what the task allows."""
-    own = {
+    settings = {
         "steps_min": 5,
         "steps_max": 10,
         "batch_min": 16,
@@ -153,7 +155,7 @@ def test_every_other_probe_is_orderly() -> None:
         "max_staleness": 2,
         "mixing": 0.4,
     }
-    task = embedded(**own).tasks[0].settings
+    task = embedded(**settings).tasks[0].settings
     stale = set()
     for number in range(1, 60, 2):
         jobs = random_jobs(task, DEVICES, SLOTS, seed=7, number=number)

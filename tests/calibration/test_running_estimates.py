@@ -47,45 +47,47 @@ def observed(slots: int = 150) -> tuple[SchemeRun, RunningEstimates, Trainers]:
     }
     given = scenario({"one": task}, devices=DEVICES, evaluation={"every": 10})
     trainers, world = Trainers(given, components(given, data=dataset(600))), World.resolve(given)
-    lab = trainers.of(0)
-    running = RunningEstimates(["one"], DEVICES, [lab.tasks[0].model.size], [RATE], 0)
-    unit = SchemeRun("fedasync", world, lab, InProcess(trainers), BASELINES["fedasync"](world), running)
-    for _ in unit.run():
+    trainer = trainers.of(0)
+    running = RunningEstimates(["one"], DEVICES, [trainer.tasks[0].model.size], [RATE], 0)
+    scheme_run = SchemeRun(
+        "fedasync", world, trainer, InProcess(trainers), BASELINES["fedasync"](world), running
+    )
+    for _ in scheme_run.run():
         pass
-    return unit, running, trainers
+    return scheme_run, running, trainers
 
 
 def test_the_running_gram_is_near_the_measured_one() -> None:
-    unit, running, trainers = observed()
-    lab = trainers.of(0)
-    model = unit.server.versions[0].current
-    measured, found = gram_at(lab, 0, model), running.tasks[0].gram
-    assert np.linalg.norm(found - measured) < GRAM_ERROR * np.linalg.norm(measured)
+    scheme_run, running, trainers = observed()
+    trainer = trainers.of(0)
+    model = scheme_run.server.versions[0].current
+    measured, running_gram = gram_at(trainer, 0, model), running.tasks[0].gram
+    assert np.linalg.norm(running_gram - measured) < GRAM_ERROR * np.linalg.norm(measured)
     pairs = np.triu_indices(DEVICES)
-    assert spearmanr(found[pairs], measured[pairs])[0] > GRAM_RANK
+    assert spearmanr(running_gram[pairs], measured[pairs])[0] > GRAM_RANK
     delta = running.plain()["one"]["dissimilarity"]
     np.testing.assert_allclose(delta, np.diag(measured), rtol=GRAM_ERROR)
 
 
 def test_the_squared_step_is_a_lower_estimate() -> None:
     """At most the largest squared norm of a batch gradient, which single samples bound."""
-    unit, running, trainers = observed()
-    bench = trainers.of(0).tasks[0]
-    model = unit.server.versions[0].current
-    data = [bench.local_inputs(i, 0.0) for i in range(DEVICES)]
+    scheme_run, running, trainers = observed()
+    of_task = trainers.of(0).tasks[0]
+    model = scheme_run.server.versions[0].current
+    data = [of_task.local_inputs(i, 0.0) for i in range(DEVICES)]
     single = [
-        gradient(bench.model, w, one.select([k]))
-        for one in data
-        for k in range(len(one))
-        for w in (model, bench.first)
+        gradient(of_task.model, w, samples.select([k]))
+        for samples in data
+        for k in range(len(samples))
+        for w in (model, of_task.first)
     ]
-    found = running.plain()["one"]["regularised_gradient_bound"]
-    assert 0 < found < max(float(g @ g) for g in single)
+    bound = running.plain()["one"]["regularised_gradient_bound"]
+    assert 0 < bound < max(float(g @ g) for g in single)
 
 
 def test_jobs_and_tests_are_counted() -> None:
-    unit, running, _ = observed(40)
-    rows = unit.records.take_rows()
+    scheme_run, running, _ = observed(40)
+    rows = scheme_run.records.take_rows()
     periods = [row for row in rows[1].to_pylist() if row["outcome"] == "aggregated"]
     plain = running.plain()["one"]
     assert plain["jobs"] == [sum(row["device"] == i for row in periods) for i in range(DEVICES)]
@@ -168,8 +170,8 @@ def test_a_state_goes_on_exactly() -> None:
         if number == 13:
             plain, arrays = cut.state()
             cut = RunningEstimates(["a", "b"], 3, [600, 40], [0.1, 0.2], 7)
-            cut.restore(json.loads(json.dumps(plain)), {name: one.copy() for name, one in arrays.items()})
-        for one in (whole, cut):
-            one.on_update(task, device, step(size, seed), step(size, seed + 100), 1 + seed % 4)
-            one.on_test(task, number, 0.5 * number, 1.0 / (1 + number))
+            cut.restore(json.loads(json.dumps(plain)), {name: array.copy() for name, array in arrays.items()})
+        for estimates in (whole, cut):
+            estimates.on_update(task, device, step(size, seed), step(size, seed + 100), 1 + seed % 4)
+            estimates.on_test(task, number, 0.5 * number, 1.0 / (1 + number))
     assert whole.plain() == cut.plain()

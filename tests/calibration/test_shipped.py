@@ -36,28 +36,28 @@ def test_the_preset_demo_returns_at_once(setup: MeasurementSetup, monkeypatch: p
         raise AssertionError(REMEDY)
 
     monkeypatch.setattr(measuring, "measure_parts", refuse)
-    found = dmafl.measure(setup.scenario)
-    assert found.key == whole_key(setup.scenario, setup.keys, PROBES)
-    assert list(found.tasks) == list(setup.scenario.tasks)
+    measured = dmafl.measure(setup.scenario)
+    assert measured.key == whole_key(setup.scenario, setup.keys, PROBES)
+    assert list(measured.tasks) == list(setup.scenario.tasks)
 
 
 def test_it_is_small_and_can_be_trusted(setup: MeasurementSetup) -> None:
     assert len(shipped_file().read_bytes()) < MAX_BYTES
-    found = shipped(whole_key(setup.scenario, setup.keys, PROBES))
-    assert found is not None, REMEDY
-    for name, task in found.tasks.items():
+    measured = shipped(whole_key(setup.scenario, setup.keys, PROBES))
+    assert measured is not None, REMEDY
+    for name, task in measured.tasks.items():
         assert task.calibration is not None, name
         assert task.calibration.correlation > TRUSTED, name
         assert task.cost.probes == PROBES
-        assert found.constants(setup.scenario, name).devices == setup.scenario.fleet.devices
+        assert measured.constants(setup.scenario, name).devices == setup.scenario.fleet.devices
 
 
 def test_its_labels_are_those_of_the_preset(setup: MeasurementSetup) -> None:
     """A change of how data are dealt does not change the key, but would make the file wrong."""
-    found = dmafl.measure(setup.scenario)
+    measured = dmafl.measure(setup.scenario)
     for number, name in enumerate(setup.scenario.tasks):
         labels = label_mix(setup.trainer, number)
-        np.testing.assert_allclose(found.tasks[name].labels.held, labels.held, err_msg=REMEDY)
+        np.testing.assert_allclose(measured.tasks[name].labels.held, labels.held, err_msg=REMEDY)
 
 
 def test_weights_of_the_objective_do_not_matter(setup: MeasurementSetup) -> None:

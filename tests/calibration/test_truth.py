@@ -61,11 +61,11 @@ def even() -> tuple[Trainer, Found]:
 
 
 def test_first_and_lowest_loss(even: tuple[Trainer, Found]) -> None:
-    found = even[1]
-    assert relative_error(found["first_loss"], np.log(2)) < EXACT
+    measured = even[1]
+    assert relative_error(measured["first_loss"], np.log(2)) < EXACT
     # The pictures can be told apart, so F* = 0; in general it lies between `low` and `high`.
-    assert found["lowest_loss"].value == 0.0
-    assert found["lowest_loss"].high == pytest.approx(np.log(2), rel=EXACT)
+    assert measured["lowest_loss"].value == 0.0
+    assert measured["lowest_loss"].high == pytest.approx(np.log(2), rel=EXACT)
 
 
 def test_lowest_loss_is_bracketed_where_labels_are_noise() -> None:
@@ -74,9 +74,9 @@ def test_lowest_loss_is_bracketed_where_labels_are_noise() -> None:
     data = type(data)(
         "known", np.zeros_like(data.x_train), data.y_train, data.x_test, data.y_test, "test", "0" * 64
     )
-    found = estimates(trainer(data, zero_softmax, parameters=SOFTMAX_PARAMETERS, partition="iid"))
-    one = found["lowest_loss"]
-    assert one.value == one.low <= np.log(2) <= one.high * (1 + EXACT)
+    measured = estimates(trainer(data, zero_softmax, parameters=SOFTMAX_PARAMETERS, partition="iid"))
+    lowest = measured["lowest_loss"]
+    assert lowest.value == lowest.low <= np.log(2) <= lowest.high * (1 + EXACT)
 
 
 def test_bounds_on_gradients(even: tuple[Trainer, Found]) -> None:
@@ -92,13 +92,13 @@ def test_variability(even: tuple[Trainer, Found]) -> None:
 
 
 def test_sample_variance(even: tuple[Trainer, Found]) -> None:
-    truth = [np.var(one.x, axis=0, ddof=1).sum() for one in samples_of(even[0])]
+    truth = [np.var(device.x, axis=0, ddof=1).sum() for device in samples_of(even[0])]
     assert relative_error(even[1]["sample_variance"], truth) < EXACT
 
 
 def test_dissimilarity_and_gram(even: tuple[Trainer, Found]) -> None:
     """At 0 the gradient of a device is (1/2, -1/2) or its negative times the mean picture of its class."""
-    gradients = np.stack([(0.5 - one.y).T @ one.x / len(one.x) for one in samples_of(even[0])])
+    gradients = np.stack([(0.5 - device.y).T @ device.x / len(device.x) for device in samples_of(even[0])])
     away = (gradients - gradients.mean(axis=0)).reshape(DEVICES, -1)
     assert relative_error(even[1]["gram"], away @ away.T) < EXACT
     assert relative_error(even[1]["dissimilarity"], (away**2).sum(axis=1)) < EXACT
@@ -116,17 +116,17 @@ def test_sketched_gradients_of_large_fleets(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_smoothness_of_softmax(even: tuple[Trainer, Found]) -> None:
     """Half the largest eigenvalue of the second moments, which no model of two classes exceeds; F is convex."""
-    x = np.concatenate([one.x for one in samples_of(even[0])])
+    x = np.concatenate([device.x for device in samples_of(even[0])])
     truth = 0.5 * np.linalg.eigvalsh(x.T @ x / len(x))[-1]
     assert relative_error(even[1]["smoothness"], truth) < CURVATURE
     assert even[1]["weak_convexity"].value < CURVATURE * truth
 
 
 def test_smoothness_and_weak_convexity_of_a_saddle() -> None:
-    found = estimates(trainer(class_0(), Saddle, parameters=2 * HALF))
-    assert relative_error(found["smoothness"], UP) < CURVATURE
-    assert relative_error(found["weak_convexity"], DOWN) < CURVATURE
-    assert found["gradient_bound"].value == 0.0
+    measured = estimates(trainer(class_0(), Saddle, parameters=2 * HALF))
+    assert relative_error(measured["smoothness"], UP) < CURVATURE
+    assert relative_error(measured["weak_convexity"], DOWN) < CURVATURE
+    assert measured["gradient_bound"].value == 0.0
 
 
 def test_drift_rates() -> None:
@@ -141,7 +141,7 @@ def test_drift_rates() -> None:
         window_s=window_s,
         drift={"kind": "none", "idle_rate": idle_rate, "active_rate": active_rate},
     )
-    found = estimates(of)
+    measured = estimates(of)
     levels = [loss_at(round(255 * shade) / 255) for shade in SHADES]
     there = [levels[end] - levels[begin] for begin, end, _ in Dimming.PATHS]
     signed = np.asarray(
@@ -155,8 +155,8 @@ def test_drift_rates() -> None:
     )
     for phase, rate in (("idle", idle_rate), ("active", active_rate)):
         per_s = rate / (DEVICES * window_s)
-        assert relative_error(found[f"drift_{phase}"], signed * per_s) < EXACT
-        assert relative_error(found[f"drift_{phase}_size"], size * per_s) < EXACT
+        assert relative_error(measured[f"drift_{phase}"], signed * per_s) < EXACT
+        assert relative_error(measured[f"drift_{phase}_size"], size * per_s) < EXACT
 
 
 @pytest.mark.parametrize("seed", range(3, 8))
@@ -176,18 +176,18 @@ def test_constants_on_the_way_of_a_real_training(seed: int) -> None:
     found, devices = estimates(of), samples_of(of)
     delta, grams, strongest, ratios, curvature = [], [], [], [], []
     for w in map(matrix, visited_models(of, 0)):
-        each = [one.gradients(w) for one in devices]
-        means = np.stack([one.mean(axis=0).ravel() for one in each])
+        each = [device.gradients(w) for device in devices]
+        means = np.stack([gradients.mean(axis=0).ravel() for gradients in each])
         away = means - means.mean(axis=0)
         grams.append(away @ away.T)
         delta.append((away**2).sum(axis=1))
-        strongest.append(max(float((one**2).sum(axis=(1, 2)).max()) for one in each))
+        strongest.append(max(float((gradients**2).sum(axis=(1, 2)).max()) for gradients in each))
         for one, gradient in zip(devices, each, strict=True):
             for a, b in itertools.combinations(range(len(one.x)), 2):
                 apart = np.linalg.norm(one.x[a] - one.x[b])
                 if apart > 0:
                     ratios.append(np.linalg.norm(gradient[a] - gradient[b]) / apart)
-        x = np.concatenate([one.x for one in devices])
+        x = np.concatenate([device.x for device in devices])
         p = 1 / (1 + np.exp(x @ (w[1] - w[0])))
         curvature.append(2 * np.linalg.eigvalsh((x * (p * (1 - p))[:, None]).T @ x / len(x))[-1])
     assert relative_error(found["dissimilarity"], np.max(delta, axis=0)) < EXACT

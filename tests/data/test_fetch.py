@@ -126,9 +126,9 @@ def test_fetches_into_the_cache_and_is_found(published, server, own_folders):
     )
     assert paths == (own_folders / "mnist.npz",)
     assert [path.name for path in own_folders.iterdir()] == ["mnist.npz"]
-    found = find("mnist")
+    dataset = find("mnist")
     for name in ARRAYS:
-        np.testing.assert_array_equal(getattr(found, name), arrays[name])
+        np.testing.assert_array_equal(getattr(dataset, name), arrays[name])
     total = sum(remote.size for remote in source.files)
     assert heard[-1] == (total, total)
     assert all(a[0] <= b[0] for a, b in itertools.pairwise(heard))
@@ -316,9 +316,9 @@ def test_svhn_is_converted(server, tmp_path):
         content=None,
     )
     fetch(["svhn"], tmp_path, sources={"svhn": source})
-    found = find("svhn", tmp_path)
-    assert found.x_train.shape == (12, 32, 32, 3)
-    assert found.y_train.tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2]
+    dataset = find("svhn", tmp_path)
+    assert dataset.x_train.shape == (12, 32, 32, 3)
+    assert dataset.y_train.tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2]
 
 
 def test_what_is_pinned():

@@ -21,10 +21,10 @@ def test_order_is_named_folder_environment_cache_embedded(saved, own_folders, tm
     monkeypatch.setenv("DMAFL_DATA_DIR", str(tmp_path / "environment"))
     np.testing.assert_array_equal(find("mnist").x_train, environment["x_train"])
     named = saved(tmp_path / "named", "mnist", seed=3)
-    found = find("mnist", tmp_path / "named")
-    np.testing.assert_array_equal(found.x_train, named["x_train"])
-    assert found.source == str(tmp_path / "named" / "mnist.npz")
-    assert found.sha256 == hashlib.sha256((tmp_path / "named" / "mnist.npz").read_bytes()).hexdigest()
+    dataset = find("mnist", tmp_path / "named")
+    np.testing.assert_array_equal(dataset.x_train, named["x_train"])
+    assert dataset.source == str(tmp_path / "named" / "mnist.npz")
+    assert dataset.sha256 == hashlib.sha256((tmp_path / "named" / "mnist.npz").read_bytes()).hexdigest()
     assert find("fashion_mnist", tmp_path / "named").source == "embedded"
 
 

@@ -17,7 +17,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def of(findings: list[Finding], group: str, name: str) -> Finding:
-    return next(one for one in findings if (one.group, one.name) == (group, name))
+    return next(finding for finding in findings if (finding.group, finding.name) == (group, name))
 
 
 def test_a_working_place_is_whole(command, cache):  # noqa: F811
@@ -26,16 +26,16 @@ def test_a_working_place_is_whole(command, cache):  # noqa: F811
     shown = command("doctor")
     assert shown.code == 0, shown.out
     assert "Everything that is required is there." in shown.out
-    found = examine()
+    findings = examine()
     import numpy
     import torch
 
-    assert of(found, "software", "torch").found == torch.__version__
-    assert of(found, "software", "numpy").found == numpy.__version__
-    assert of(found, "caches", "measured").found == "1 files, 2.0 MB"
-    assert of(found, "data", "svhn").state == "note"
-    assert "dmafl data fetch svhn" in of(found, "data", "svhn").remedy
-    assert of(found, "data", "mnist").found.endswith("embedded")
+    assert of(findings, "software", "torch").found == torch.__version__
+    assert of(findings, "software", "numpy").found == numpy.__version__
+    assert of(findings, "caches", "measured").found == "1 files, 2.0 MB"
+    assert of(findings, "data", "svhn").state == "note"
+    assert "dmafl data fetch svhn" in of(findings, "data", "svhn").remedy
+    assert of(findings, "data", "mnist").found.endswith("embedded")
 
 
 def test_what_is_broken_makes_it_fail(command, monkeypatch):  # noqa: F811
@@ -45,9 +45,9 @@ def test_what_is_broken_makes_it_fail(command, monkeypatch):  # noqa: F811
     assert shown.code == 1
     assert 'no-such-package: Install it: python -m pip install "no-such-package>=1".' in shown.out
     assert "not >=99.1" in shown.out
-    found = examine()
-    assert [one.name for one in found if one.state == "broken"] == ["no-such-package", "numpy"]
-    assert of(found, "optional", "wandb2").state == "note"
+    findings = examine()
+    assert [finding.name for finding in findings if finding.state == "broken"] == ["no-such-package", "numpy"]
+    assert of(findings, "optional", "wandb2").state == "note"
 
 
 def test_a_package_that_cannot_be_imported(monkeypatch):
@@ -55,10 +55,10 @@ def test_a_package_that_cannot_be_imported(monkeypatch):
         raise OSError("libfoo.so: cannot open")
 
     monkeypatch.setattr(doctor, "import_module", broken)
-    found = of(examine(), "software", "torch")
-    assert found.state == "broken"
-    assert "libfoo.so" in found.found
-    assert "--force-reinstall torch" in found.remedy
+    finding = of(examine(), "software", "torch")
+    assert finding.state == "broken"
+    assert "libfoo.so" in finding.found
+    assert "--force-reinstall torch" in finding.remedy
 
 
 def test_a_folder_that_is_not_there(command, monkeypatch, tmp_path):  # noqa: F811
@@ -70,17 +70,17 @@ def test_a_folder_that_is_not_there(command, monkeypatch, tmp_path):  # noqa: F8
 
 def test_a_damaged_data_file_is_named(tmp_path):
     (tmp_path / "svhn.npz").write_bytes(b"not a zip")
-    found = of(examine(tmp_path), "data", "svhn")
-    assert found.state == "note"
-    assert "svhn.npz" in found.remedy
+    finding = of(examine(tmp_path), "data", "svhn")
+    assert finding.state == "note"
+    assert "svhn.npz" in finding.remedy
 
 
 def test_a_cache_that_cannot_be_written(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("DMAFL_CACHE_DIR", str(tmp_path / "file"))
-    found = of(examine(), "caches", "folder")
-    assert found.state == "broken"
-    assert "DMAFL_CACHE_DIR" in found.remedy
+    finding = of(examine(), "caches", "folder")
+    assert finding.state == "broken"
+    assert "DMAFL_CACHE_DIR" in finding.remedy
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,6 @@ def test_versions(found, rule, kept):
 def test_little_room_is_told(monkeypatch):
     monkeypatch.setattr(doctor, "_free_memory_GB", lambda: 0.4)
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2e8}))
-    found = examine(Path())
-    assert of(found, "machine", "free memory").state == "note"
-    assert of(found, "machine", "free disk here").found == "0.2 GB"
+    findings = examine(Path())
+    assert of(findings, "machine", "free memory").state == "note"
+    assert of(findings, "machine", "free disk here").found == "0.2 GB"

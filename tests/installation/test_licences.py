@@ -25,8 +25,8 @@ class Package:
         self.requires = requires
         self.metadata = Message()
         for name, value in fields.items():
-            for one in [value] if isinstance(value, str) else value:
-                self.metadata[name.replace("_", "-")] = one
+            for line in [value] if isinstance(value, str) else value:
+                self.metadata[name.replace("_", "-")] = line
 
 
 def test_all_that_is_needed_is_followed_and_nothing_else(monkeypatch):
@@ -77,22 +77,22 @@ def test_the_licence_is_what_the_package_says(fields, licence):
 def test_the_command_lists_what_is_installed(command):  # noqa: F811
     shown = command("licences")
     assert shown.code == 0
-    listed = {one["name"].lower(): one for one in json.loads(command("licences", "--json").out)}
+    listed = {package["name"].lower(): package for package in json.loads(command("licences", "--json").out)}
     assert {"dmafl", "numpy", "torch", "matplotlib", "pillow", "typer", "rich"} <= listed.keys()
     assert not {"pytest", "mypy", "playwright", "wandb"} & listed.keys()
     assert "BSD-3-Clause" in listed["numpy"]["licence"]
     assert all(name in shown.out.lower() for name in listed)
-    assert not [name for name, one in listed.items() if one["licence"] == "unknown"]
+    assert not [name for name, package in listed.items() if package["licence"] == "unknown"]
 
 
 def test_the_page_has_every_direct_dependency_with_its_licence():
     top = Path(__file__).parents[2]
     listed = tomllib.loads((top / "pyproject.toml").read_text())["project"]["dependencies"]
-    needed = {re.match(r"[\w-]+", one)[0] for one in listed}
+    needed = {re.match(r"[\w-]+", requirement)[0] for requirement in listed}
     page = (top / "docs/quickstart.md").read_text().partition("{ #licences }")[2].partition("\n## ")[0]
     table = dict(re.findall(r"^\| `([\w-]+)` \| (.+) \|$", page, re.MULTILINE))
     assert table.keys() == needed
     pinned = (top / "constraints.txt").read_text().lower()
-    for one in licences():  # another version may state it in other words
-        if one.name in needed and f"{one.name}=={one.version}" in pinned.split():
-            assert table[one.name] == one.licence
+    for package in licences():  # another version may state it in other words
+        if package.name in needed and f"{package.name}=={package.version}" in pinned.split():
+            assert table[package.name] == package.licence

@@ -37,18 +37,18 @@ def test_loss_accuracy_and_gradient_are_those_of_plain_torch(make_images, name, 
     twin = build(name, 0)
     nn.utils.vector_to_parameters(torch.from_numpy(parameters), twin.parameters())
     loss, accuracy, expected = plain(twin, data)
-    found = evaluate(model, parameters, data)
-    assert found.loss == pytest.approx(loss, rel=TOLERANCE)
-    assert found.accuracy == pytest.approx(accuracy, abs=1e-6)
-    assert found.samples == count
+    evaluation = evaluate(model, parameters, data)
+    assert evaluation.loss == pytest.approx(loss, rel=TOLERANCE)
+    assert evaluation.accuracy == pytest.approx(accuracy, abs=1e-6)
+    assert evaluation.samples == count
     np.testing.assert_allclose(gradient(model, parameters, data), expected, rtol=1e-3, atol=TOLERANCE)
     norm2 = float((expected.double() ** 2).sum())
     assert gradient_norm2(model, parameters, data) == pytest.approx(norm2, rel=1e-4)
 
 
 def test_zero_weights_know_nothing(digits):
-    found = evaluate(FlatModel(build("softmax", 0)), np.zeros(7850, np.float32), digits)
-    assert found.loss == pytest.approx(np.log(10), rel=1e-6)
+    evaluation = evaluate(FlatModel(build("softmax", 0)), np.zeros(7850, np.float32), digits)
+    assert evaluation.loss == pytest.approx(np.log(10), rel=1e-6)
 
 
 def test_dropout_is_off(digits):

@@ -32,9 +32,9 @@ def test_sets_share_one_array_of_images(digits):
     assert np.shares_memory(part.images, digits.images)
     assert (len(digits), len(part), len(again)) == (60, 3, 2)
     np.testing.assert_array_equal(again.batch(np.array([0, 1]))[0], digits.batch(np.array([50, 5]))[0])
-    own = again.compact()
-    assert own.images.shape == (2, 28, 28)
-    np.testing.assert_array_equal(own.batch(np.array([1]))[0], digits.batch(np.array([5]))[0])
+    compacted = again.compact()
+    assert compacted.images.shape == (2, 28, 28)
+    np.testing.assert_array_equal(compacted.batch(np.array([1]))[0], digits.batch(np.array([5]))[0])
 
 
 def test_strided_images_are_copied_once():

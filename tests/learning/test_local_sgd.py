@@ -48,14 +48,14 @@ def test_two_steps_by_hand(fast):
     data = Inputs(x[None].astype(np.float32), np.array([label]))
     received = np.concatenate([w0.reshape(-1), b0]).astype(np.float32)
     model = FlatModel(nn.Linear(2, 2), fast=fast)
-    one = train(
+    after_one = train(
         model, received, data, steps=1, batch=1, learning_rate=eta, proximal=rho, generator=generator(0, "t")
     )
-    two = train(
+    after_two = train(
         model, received, data, steps=2, batch=1, learning_rate=eta, proximal=rho, generator=generator(0, "t")
     )
-    np.testing.assert_allclose(one.parameters[:2], [0.088426, 0.246295], atol=1e-6)
-    np.testing.assert_allclose(two.parameters, np.concatenate([w.reshape(-1), b]), rtol=1e-6)
+    np.testing.assert_allclose(after_one.parameters[:2], [0.088426, 0.246295], atol=1e-6)
+    np.testing.assert_allclose(after_two.parameters, np.concatenate([w.reshape(-1), b]), rtol=1e-6)
 
 
 @settings(max_examples=40)

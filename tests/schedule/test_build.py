@@ -94,8 +94,8 @@ def test_no_other_version_would_complete_a_slot_earlier(seed: int) -> None:
             m for m, other in enumerate(jobs) if other["task"] == job["task"] and other["slot"] < job["slot"]
         ]
         end_of_slot = {jobs[m]["slot"]: timeline.end_s[m] for m in before} | {-1: 0.0}
-        own = [m for m in before if jobs[m]["device"] == job["device"]]
-        last = max(own, key=lambda m: jobs[m]["slot"], default=None)
+        of_device = [m for m in before if jobs[m]["device"] == job["device"]]
+        last = max(of_device, key=lambda m: jobs[m]["slot"], default=None)
         free_s, newest = (timeline.end_s[last], jobs[last]["slot"]) if last is not None else (0.0, -1)
         g = job["slot"]
         for v in range(max(newest + 1, g - int(world.max_staleness[job["task"]])), g):

@@ -130,6 +130,6 @@ def test_energy_and_time_of_a_plan_add_up(plan: dmafl.Plan) -> None:
     total = t.idle_s + t.download_s + t.compute_s + t.upload_s
     for device in range(4):
         for task in range(3):
-            own = (s.device == device) & (s.task == task)
-            assert total[own].sum() == pytest.approx(t.end_s[own].max(), rel=1e-12)
+            rows = (s.device == device) & (s.task == task)
+            assert total[rows].sum() == pytest.approx(t.end_s[rows].max(), rel=1e-12)
     assert np.all(t.idle_s >= -1e-12)

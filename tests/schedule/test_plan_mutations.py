@@ -26,8 +26,8 @@ def content(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """A plan that our planner made, with objective, terms and constants."""
     path = tmp_path_factory.mktemp("plan") / "plan.json"
     scenario = tiny()
-    made = dmafl.plan(scenario, measured=measured(scenario, path.parent), effort=1.0)
-    dmafl.write_plan(made, path)
+    plan = dmafl.plan(scenario, measured=measured(scenario, path.parent), effort=1.0)
+    dmafl.write_plan(plan, path)
     assert [str(check) for check in dmafl.verify_plan(path) if not check.ok] == []
     return dict(json.loads(path.read_text()))
 

@@ -101,8 +101,8 @@ def test_good_schedule_breaks_nothing(radio: str) -> None:
     ],
 )
 def test_breach_is_found_with_its_size(jobs: list[dict], sizes: dict[str, float]) -> None:
-    found = {name: check.violation for name, check in failing(make_world(), jobs).items()}
-    assert found == pytest.approx(sizes, rel=ROUNDING)
+    violations = {name: check.violation for name, check in failing(make_world(), jobs).items()}
+    assert violations == pytest.approx(sizes, rel=ROUNDING)
 
 
 def test_tasks_that_compute_together_share_the_cpu() -> None:
@@ -124,8 +124,8 @@ def test_computations_that_touch_do_not_overlap() -> None:
 def test_transfers_of_a_shared_radio_do_not_overlap(own: bool) -> None:
     # Device 1 uploads task a from 3 s to 4 s and would receive task b from 3.25 s on.
     jobs = [*GOOD[:2], GOOD[2] | {"start_s": 3.25}, GOOD[3] | {"start_s": 6.25}]
-    found = failing(make_world(radio="own" if own else "shared"), jobs)
-    assert {name: check.violation for name, check in found.items()} == pytest.approx(
+    failed = failing(make_world(radio="own" if own else "shared"), jobs)
+    assert {name: check.violation for name, check in failed.items()} == pytest.approx(
         {} if own else {"S8_radio": 0.75}
     )
 
@@ -155,8 +155,8 @@ def test_short_computation_may_not_exceed_the_frequency_either() -> None:
 
 
 def test_empty_schedule_only_misses_its_slots() -> None:
-    found = failing(make_world(), [])
-    assert {name: (check.violation, check.places) for name, check in found.items()} == {"S1_cover": (1.0, 4)}
+    failed = failing(make_world(), [])
+    assert {name: (check.violation, check.places) for name, check in failed.items()} == {"S1_cover": (1.0, 4)}
 
 
 def test_check_says_rule_size_place_and_remedy() -> None:
@@ -187,5 +187,7 @@ def test_order_of_the_list_does_not_matter() -> None:
         world = make_world()
         expected = [(c.name, c.violation, c.places) for c in check_schedule(world, Schedule.from_jobs(jobs))]
         shuffled = [jobs[k] for k in rng.permutation(len(jobs))]
-        found = [(c.name, c.violation, c.places) for c in check_schedule(world, Schedule.from_jobs(shuffled))]
-        assert found == expected
+        outcomes = [
+            (c.name, c.violation, c.places) for c in check_schedule(world, Schedule.from_jobs(shuffled))
+        ]
+        assert outcomes == expected

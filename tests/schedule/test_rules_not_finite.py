@@ -72,8 +72,8 @@ def test_a_timeline_that_is_not_finite_breaks_the_rule_that_reads_it(
     timeline: Timeline = replace(replayed.timeline, **{column: values})
     spoilt = Replayed(world, schedule, timeline)
     with np.errstate(invalid="ignore"):
-        found = broken(tuple(rule(spoilt) for rule in RULES))
+        violated = broken(tuple(rule(spoilt) for rule in RULES))
     if not (
         column in ("compute_start_s", "upload_start_s") and value == np.inf
     ):  # an empty interval loads nothing
-        assert USED[column] in found
+        assert USED[column] in violated

@@ -127,9 +127,9 @@ def test_rects_are_disjoint_and_cover_each_stream_until_its_last_upload(seed: in
     assert set(np.unique([idle, active]).tolist()) <= {0, 1}
     for i in range(drawn.world.device_count):
         for j in range(drawn.world.task_count):
-            own = (schedule.device == i) & (schedule.task == j)
-            covered = idle[own].sum(axis=0, dtype=int) + active[own].sum(axis=0, dtype=int)
-            last_s = timeline.end_s[own].max(initial=0.0)
+            rows = (schedule.device == i) & (schedule.task == j)
+            covered = idle[rows].sum(axis=0, dtype=int) + active[rows].sum(axis=0, dtype=int)
+            last_s = timeline.end_s[rows].max(initial=0.0)
             np.testing.assert_array_equal(covered, time_s < last_s)
 
 
@@ -172,8 +172,8 @@ def _events(timeline: object) -> np.ndarray:
     names = ("compute_start_s", "upload_start_s", "end_s")
     times = [timeline.end_s - timeline.upload_s - timeline.compute_s - timeline.download_s]
     times += [getattr(timeline, name) for name in names]
-    found = np.unique(np.concatenate([[0.0], *times]))
-    return found[np.concatenate([[True], np.diff(found) > 1e-12 * found[-1]])]
+    instants = np.unique(np.concatenate([[0.0], *times]))
+    return instants[np.concatenate([[True], np.diff(instants) > 1e-12 * instants[-1]])]
 
 
 def _sampled_times(timeline: object, rng: np.random.Generator) -> np.ndarray:

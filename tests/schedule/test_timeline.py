@@ -158,11 +158,11 @@ def test_timeline_agrees_with_plain_loops(seed: int) -> None:
         "compute_J",
         "downlink_J",
     ):
-        values = [one[name] for one in expected]
+        values = [job[name] for job in expected]
         # Idle times are differences of times: their rounding is relative to the times.
         atol = LOGARITHMS * latest_s if name == "idle_s" else 0.0
         np.testing.assert_allclose(getattr(timeline, name), values, rtol=LOGARITHMS, atol=atol, err_msg=name)
-    assert timeline.samples.tolist() == [one["samples"] for one in expected]
+    assert timeline.samples.tolist() == [job["samples"] for job in expected]
 
 
 @given(seeds)
@@ -177,8 +177,8 @@ def test_energy_table_adds_up_to_the_columns(seed: int) -> None:
     np.testing.assert_allclose(table_J.sum(axis=(0, 1)), [column.sum() for column in columns], rtol=SUMS)
     for i in range(drawn.world.device_count):
         for j in range(drawn.world.task_count):
-            own = (schedule.device == i) & (schedule.task == j)
-            np.testing.assert_allclose(table_J[i, j], [column[own].sum() for column in columns], rtol=SUMS)
+            rows = (schedule.device == i) & (schedule.task == j)
+            np.testing.assert_allclose(table_J[i, j], [column[rows].sum() for column in columns], rtol=SUMS)
 
 
 @given(seeds)
@@ -203,6 +203,6 @@ def test_realised_staleness_is_the_largest_of_each_task(seed: int) -> None:
     realised = realised_staleness(schedule, drawn.world.task_count)
     for j in range(drawn.world.task_count):
         assert realised[j] == max(
-            one["slot"] - one["version"] for one in plain_jobs(schedule) if one["task"] == j
+            job["slot"] - job["version"] for job in plain_jobs(schedule) if job["task"] == j
         )
     assert (realised <= drawn.world.max_staleness).all()

@@ -41,7 +41,7 @@ def outcome(of: Measured) -> dict[str, Any]:
     return plain
 
 
-class Told(Silent):
+class CountingWatcher(Silent):
     """Notes what a watcher is told."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Told(Silent):
         self.done += 1
 
 
-class Stopping(Told):
+class Stopping(CountingWatcher):
     """Presses Ctrl-C after some probes."""
 
     def __init__(self, after: int) -> None:

@@ -89,7 +89,7 @@ def test_what_is_refused_leaves_no_folder(tmp_path: Path) -> None:
     assert (tmp_path / "own").is_dir(), "it was the user's"
     with locked(tmp_path / "c"):
         write_text(tmp_path / "c" / "out", "x")
-    assert [one.name for one in (tmp_path / "c").iterdir()] == ["out"]
+    assert [entry.name for entry in (tmp_path / "c").iterdir()] == ["out"]
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_what_a_dead_writer_left_goes_and_what_a_live_one_writes_stays(
     assert part.read_text() == "half"
     monkeypatch.setattr(parts, "_cleaned", set())
     write_text(tmp_path / "plan.json", "x")
-    assert {one.name for one in tmp_path.iterdir()} == {"plan.json", "other.json", foreign.name}
+    assert {entry.name for entry in tmp_path.iterdir()} == {"plan.json", "other.json", foreign.name}
 
 
 def test_a_writer_whose_new_part_is_taken_for_a_leftover_makes_another(
@@ -207,7 +207,7 @@ def test_a_writer_whose_new_part_is_taken_for_a_leftover_makes_another(
     monkeypatch.setattr(tempfile, "mkstemp", made_and_cleaned)
     write_text(tmp_path / "plan.json", "x")
     assert len(taken) == 2
-    assert [one.name for one in tmp_path.iterdir()] == ["plan.json"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["plan.json"]
     assert (tmp_path / "plan.json").read_text() == "x"
 
 

@@ -165,8 +165,8 @@ def test_toml_with_points_and_brackets_in_texts_is_read() -> None:
     c = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
     d."x.y.z".e = "a \\\\" # "
     """
-    found = parse_toml(text, "s.toml", "a scenario", "Mend it.")
-    assert found["d"] == {"x.y.z": {"e": "a \\"}}
+    values = parse_toml(text, "s.toml", "a scenario", "Mend it.")
+    assert values["d"] == {"x.y.z": {"e": "a \\"}}
 
 
 @pytest.mark.parametrize(
@@ -292,11 +292,11 @@ def test_arrays_are_read_as_they_were_written() -> None:
     for save in (np.savez, np.savez_compressed):
         buffer = io.BytesIO()
         save(buffer, **arrays)
-        found = npz.read_arrays(buffer, "a.npz")
-        assert list(found) == list(arrays)
+        read = npz.read_arrays(buffer, "a.npz")
+        assert list(read) == list(arrays)
         for name, array in arrays.items():
-            np.testing.assert_array_equal(found[name], array)
-            assert found[name].dtype == array.dtype
+            np.testing.assert_array_equal(read[name], array)
+            assert read[name].dtype == array.dtype
 
 
 def test_an_archive_that_unpacks_to_a_thousand_times_its_size_is_refused() -> None:

@@ -67,8 +67,8 @@ def result(future: Future[Any]) -> Any:
 
 def test_results_come_back_from_several_processes() -> None:
     with process_pool(2, ignore_signals) as pool:
-        assert [result(one) for one in [pool.submit(echo, i) for i in range(20)]] == list(range(20))
-        numbers = {result(one) for one in [pool.submit(own_number, 0.2) for _ in range(6)]}
+        assert [result(future) for future in [pool.submit(echo, i) for i in range(20)]] == list(range(20))
+        numbers = {result(future) for future in [pool.submit(own_number, 0.2) for _ in range(6)]}
     assert len(numbers) == 2
     gone(list(numbers))
 
@@ -101,7 +101,7 @@ def test_a_process_killed_while_it_sends(after_s: float) -> None:
         pending += [pool.submit(own_number, 0.01) for _ in range(20)]
         ended = wait(pending, timeout=LIMIT_S)
         assert not ended.not_done
-        assert any(isinstance(one.exception(), BrokenProcessPool) for one in pending)
+        assert any(isinstance(future.exception(), BrokenProcessPool) for future in pending)
         with pytest.raises(BrokenProcessPool):
             pool.submit(echo, 1)
 
@@ -109,7 +109,7 @@ def test_a_process_killed_while_it_sends(after_s: float) -> None:
 @pytest.mark.parametrize("after_s", [0.0, 0.01, 0.1])
 def test_a_stop_while_large_messages_travel(after_s: float) -> None:
     with pytest.raises(KeyboardInterrupt), process_pool(2, ignore_signals) as pool:
-        numbers = {result(one) for one in [pool.submit(own_number, 0.1) for _ in range(2)]}
+        numbers = {result(future) for future in [pool.submit(own_number, 0.1) for _ in range(2)]}
         for _ in range(40):
             pool.submit(echo, b"x" * (LARGE // 20))
         time.sleep(after_s)

@@ -46,8 +46,8 @@ def test_mean_rayleigh_rate_is_the_integral_over_the_fading(mean_snr: float) -> 
 
     cuts = sorted({0.0, min(1.0, 1.0 / mean_snr), 1.0, 10.0, 60.0})  # e^-60 is below rounding
     mean = sum(quad(integrand, low, high, epsabs=0.0, epsrel=1e-11)[0] for low, high in pairwise(cuts))
-    found = mean_rayleigh_rate_bit_s(mean_snr, 1.0, 2.0, 0.5)  # N0 BW = 1
-    assert found == pytest.approx(2.0 * mean, rel=QUADRATURE)
+    mean_rate = mean_rayleigh_rate_bit_s(mean_snr, 1.0, 2.0, 0.5)  # N0 BW = 1
+    assert mean_rate == pytest.approx(2.0 * mean, rel=QUADRATURE)
 
 
 def test_mean_rayleigh_rate_at_the_ends_of_the_scale() -> None:
