@@ -184,7 +184,7 @@ def make_unit() -> SchemeRun:
 
 def run_checked(folder: Path) -> object:
     run = dmafl.Run(folder)
-    return run.manifest, run.scenario, [run.world(seed) for seed in run.manifest["seeds"]], run.measured
+    return run.manifest, run.scenario, [run.world(seed) for seed in run.manifest.seeds], run.measured
 
 
 # -- plans, measurements and the study ---------------------------------------------------------------------

@@ -158,7 +158,7 @@ def test_a_stop_at_every_yield(name: str) -> None:
         yields += 1
         assert yields < MAX_EVENTS
     expected = through.end()
-    assert expected[2]["tasks"]
+    assert expected[2].tasks
     assert through.pending > 5, "the test would miss what it is for"
     for stop in range(yields + 1):
         stopped = Going(name)
@@ -198,6 +198,6 @@ def test_fewer_aggregations_than_slots_have_a_reason() -> None:
     assert whole.go()
     assert lost.go()
     assert whole.unit.shortfall() == "" == lost.unit.shortfall()
-    assert any(task["aggregations"] < task["of"] for task in lost.unit.outcome()["tasks"].values())
+    assert any(task.aggregations < task.slots for task in lost.unit.outcome().tasks.values())
     lost.unit.records.losses.clear()
     assert "of task" in lost.unit.shortfall()

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 import dmafl
 from dmafl.experiments.run.folder import RunFolder
-from dmafl.experiments.run.manifest import OWN, SCHEMA
+from dmafl.experiments.run.manifest import Manifest
+from dmafl.experiments.run.manifest_rules import OWN, SCHEMA
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
 from dmafl.simulation.records import METRICS, PERIODS
@@ -73,10 +74,12 @@ def write_run(
         "measured": {},
         "own": {name: [] for name in OWN},
         "units": units,
+        "files": {},
+        "sha256": "",
     }
     run = RunFolder(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    run.write_manifest(manifest)
+    run.write_manifest(Manifest.from_plain(manifest, run.manifest_path))
     rows: list[dict[str, Any]] = []
     tables = []
     for place, scheme in enumerate(schemes):

@@ -45,16 +45,14 @@ def given_or_measured(
 
 def missing(run: Run, scenario: Path) -> str:
     """One line for a run that has no prediction, and could have one."""
-    from dmafl.simulation.run_name import RunName
-
-    could = {
-        str(RunName.parse(name).seed)
-        for name, unit in run.manifest["units"].items()
-        if not unit.get("rounds", True)
-    }
-    known = run.manifest.get("measured", {})
-    without = sorted(could - set(known), key=int)
+    manifest = run.manifest
+    could = {name.seed for name in manifest.run_names if manifest.unit(name).one_by_one}
+    without = sorted(could - set(manifest.measured))
     if not without:
         return ""
-    seeds = f" for seed{'s' if len(without) > 1 else ''} {', '.join(without)}" if known else ""
+    seeds = (
+        f" for seed{'s' if len(without) > 1 else ''} {', '.join(map(str, without))}"
+        if manifest.measured
+        else ""
+    )
     return f"No prediction and no bounds{seeds}: `dmafl measure {scenario}` adds them to the next run."

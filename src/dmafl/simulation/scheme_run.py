@@ -15,6 +15,7 @@ from dmafl.server.messages import Job, Plain, Result
 from dmafl.server.policy import Policy
 from dmafl.simulation.clock import VirtualClock
 from dmafl.simulation.observer import Nobody, Observer
+from dmafl.simulation.outcome import DeviceLoss, SchemeOutcome, TaskOutcome
 from dmafl.simulation.period import Period
 from dmafl.simulation.records import Records
 from dmafl.simulation.run_name import RunName
@@ -86,10 +87,10 @@ class SchemeRun:
         """Energy spent so far by devices and base station [J]."""
         return sum(sum(self.clock.ledger.task_J(task)) for task in range(self.world.task_count))
 
-    def outcome(self) -> dict[str, Any]:
-        """What the manifest says of a finished unit."""
+    def outcome(self) -> SchemeOutcome:
+        """How it ended, or how far it has come."""
         tasks = {
-            name: {"aggregations": versions.number, "of": slots, "diverged": diverged}
+            name: TaskOutcome(versions.number, slots, diverged)
             for name, versions, slots, diverged in zip(
                 self.world.task_names,
                 self.server.versions,
@@ -99,7 +100,7 @@ class SchemeRun:
             )
         }
         at_once = all(isinstance(policy.aggregator, MixAtOnce) for policy in self.server.policies)
-        return {"tasks": tasks, "lost": self.records.losses, "rounds": not at_once}
+        return SchemeOutcome(tasks, tuple(DeviceLoss(**loss) for loss in self.records.losses), not at_once)
 
     def shortfall(self) -> str:
         """The tasks that ended with fewer aggregations than slots though they lost no device; nothing if none did."""

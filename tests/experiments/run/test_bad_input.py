@@ -118,10 +118,11 @@ def test_divergence_keeps_what_was_computed(tmp_path: Path) -> None:
         run(tmp_path / "run", scenario=small, models={"one": Exploding}, checkpoint_every_s=0.0)
     assert_helpful(str(caught.value))
     left = dmafl.Run(tmp_path / "run")
-    unit = left.manifest["units"]["fedasync-s0"]
-    assert left.manifest["status"] == "failed"
-    assert unit["status"].startswith("failed: ")
-    done = unit["tasks"]["one"]["aggregations"]
+    unit = left.manifest.units["fedasync-s0"]
+    assert left.manifest.status == "failed"
+    assert str(unit.status).startswith("failed: ")
+    assert unit.outcome is not None
+    done = unit.outcome.tasks["one"].aggregations
     assert left.metrics.num_rows >= 1
     assert left.metrics.num_rows <= done + 1
     assert np.isfinite(left.metrics.column("loss").to_numpy()).all()
@@ -137,9 +138,9 @@ def test_other_units_finish_when_one_diverges(tmp_path: Path) -> None:
             models={"one": Exploding},
             schemes=["fedasync", "fedbuff"],
         )
-    units = dmafl.Run(tmp_path / "run").manifest["units"]
-    assert units["fedasync-s0"]["status"].startswith("failed")
-    assert units["fedbuff-s0"]["status"].startswith(("failed", "finished"))
+    units = dmafl.Run(tmp_path / "run").manifest.units
+    assert units["fedasync-s0"].status.failed
+    assert units["fedbuff-s0"].status.failed or units["fedbuff-s0"].status.finished
 
 
 class _Nothing:
@@ -169,9 +170,10 @@ def test_an_own_scheme_that_orders_nothing_ends_and_says_so(tmp_path: Path) -> N
             schemes=["still"],
             own_schemes={"still": lambda world: [_Nothing() for _ in world.task_names]},
         )
-    unit = dmafl.Run(tmp_path / "run").manifest["units"]["still-s0"]
-    assert unit["tasks"]["one"] == {"aggregations": 0, "of": 8, "diverged": 0}
-    assert unit["status"].startswith("failed: ")
+    unit = dmafl.Run(tmp_path / "run").manifest.units["still-s0"]
+    assert unit.outcome is not None
+    assert unit.outcome.tasks["one"].plain() == {"aggregations": 0, "of": 8, "diverged": 0}
+    assert str(unit.status).startswith("failed: ")
 
 
 # -- the disk -----------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ import dmafl
 from dmafl.base.errors import Problem
 from dmafl.calibration.measured import Measured
 from dmafl.experiments.run.diverged_updates import left_out
+from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.state import state_of_run
 from dmafl.experiments.run.verify import verify_run
 from dmafl.learning.divergence import LocalModelDiverged
@@ -67,16 +68,24 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> dmafl.Run:
     return run(tmp_path_factory.mktemp("left_out") / "run")
 
 
+def diverged(done: dmafl.Run, unit: str, task: str) -> int:
+    """Local models of a task that were not finite, as the manifest says."""
+    outcome = done.manifest.units[unit].outcome
+    assert outcome is not None
+    return outcome.tasks[task].diverged
+
+
 def test_every_scheme_completes_its_slots_and_counts_what_it_left_out(finished: dmafl.Run) -> None:
     rows = finished.periods.to_pandas()
     some = 0
-    for name, unit in finished.manifest["units"].items():
-        assert unit["status"] == "finished"
-        for task, told in unit["tasks"].items():
-            assert told["aggregations"] == told["of"]
+    for name, unit in finished.manifest.units.items():
+        assert str(unit.status) == "finished"
+        assert unit.outcome is not None
+        for task, told in unit.outcome.tasks.items():
+            assert told.aggregations == told.slots
             own = rows[(rows.scheme == name.removesuffix("-s0")) & (rows.task == task)]
             broken = own[own.outcome == "diverged"]
-            assert told["diverged"] == len(broken)
+            assert told.diverged == len(broken)
             some += len(broken)
             assert (broken.mix_weight == 0).all()
             assert (broken[["uplink_J", "compute_J", "downlink_J"]] > 0).all(axis=None)
@@ -127,13 +136,13 @@ def test_workers_and_a_stop_half_way_change_nothing(finished: dmafl.Run, tmp_pat
     for other in (side_by_side, resumed):
         for name in ("metrics.parquet", "periods.parquet", "running.json"):
             assert (other.path / name).read_bytes() == (finished.path / name).read_bytes()
-        assert other.manifest["units"] == finished.manifest["units"]
+        assert other.manifest.units == finished.manifest.units
 
 
 def test_people_are_told(finished: dmafl.Run, command: Any, tmp_path: Path) -> None:
     lines = left_out(finished.manifest)
     assert len(lines) == len(SMALL.tasks)
-    told = {name: unit["tasks"]["one"]["diverged"] for name, unit in finished.manifest["units"].items()}
+    told = {name: diverged(finished, name, "one") for name in finished.manifest.units}
     assert lines[0].startswith(
         f"{sum(told.values())} local models of one were not finite and changed nothing"
     )
@@ -147,9 +156,10 @@ def test_people_are_told(finished: dmafl.Run, command: Any, tmp_path: Path) -> N
     for unit in manifest["units"].values():
         for task in unit["tasks"].values():
             task["diverged"] = 0
-    assert left_out(manifest) == []
+    assert left_out(Manifest.from_plain(manifest, Path("manifest.json"))) == []
     manifest["units"]["fedasync-s0"]["tasks"]["two"]["diverged"] = 1
-    assert left_out(manifest)[0].startswith("1 local model of two was not finite")
+    changed = Manifest.from_plain(manifest, Path("manifest.json"))
+    assert left_out(changed)[0].startswith("1 local model of two was not finite")
 
 
 def test_running_estimates_do_without_them(finished: dmafl.Run) -> None:
@@ -196,7 +206,7 @@ def test_theory_of_a_run_in_which_nothing_was_mixed_in(
 ) -> None:
     break_down(monkeypatch, lambda order: order.task == 0)
     done = test_expected_loss.run(tmp_path / "run", measured=theory, schemes=["fedasync"])
-    assert done.manifest["status"] == "finished"
+    assert done.manifest.status == "finished"
     rows = done.metrics.to_pandas()
     assert rows[rows.task == "a"][list(QUALITY)].isna().all(axis=None)
     assert rows[rows.task == "b"][list(QUALITY)].iloc[-1].notna().all()
@@ -215,7 +225,7 @@ def test_theory_of_a_run_that_began_with_one(
 
     break_down(monkeypatch, first_two)
     done = test_expected_loss.run(tmp_path / "run", measured=theory, schemes=["fedasync"])
-    assert done.manifest["units"]["fedasync-s0"]["tasks"]["a"]["diverged"] == 2
+    assert diverged(done, "fedasync-s0", "a") == 2
     rows = done.metrics.to_pandas()
     own = rows[(rows.task == "a") & (rows.aggregation > 2)]
     assert own[["predicted_loss", "bound_sharp"]].notna().all(axis=None)
@@ -235,7 +245,7 @@ def test_a_plan_is_revised_from_all_slots_that_are_complete(
         schemes=["scheduled"],
         models=dict.fromkeys(SMALL.tasks, softmax),
     )
-    assert all(task["diverged"] for task in done.manifest["units"]["scheduled-s0"]["tasks"].values())
+    assert all(diverged(done, "scheduled-s0", task) for task in SMALL.tasks)
     state = state_of_run(done.path, plan)
     for j, slots in enumerate(world.slots):
         assert sorted(state.jobs.slot[state.jobs.task == j].tolist()) == list(range(slots))

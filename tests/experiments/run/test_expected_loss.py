@@ -92,7 +92,7 @@ def test_rounds_and_seeds_that_were_not_measured_have_none(judged_run: dmafl.Run
 
 
 def test_the_run_keeps_what_it_was_judged_with(judged_run: dmafl.Run, theory: Measured) -> None:
-    assert list(judged_run.manifest["measured"]) == ["0"]
+    assert list(judged_run.manifest.measured) == [0]
     assert judged_run.measured[0].plain() == theory.plain()
     assert dmafl.read_measured(judged_run.path / "measured" / "s0.json").key == theory.key
     assert failed(judged_run.path) == set()
@@ -142,7 +142,7 @@ def test_how_a_run_is_saved_and_resumed_does_not_matter(theory: Measured, tmp_pa
         models=dict.fromkeys(SMALL.tasks, softmax),
         datasets={name: dataset() for name in SMALL.tasks},
     )
-    assert dmafl.Run(tmp_path / "run").manifest["status"] == "running"
+    assert dmafl.Run(tmp_path / "run").manifest.status == "running"
     assert failed(tmp_path / "run") == set()
     again = run(tmp_path / "run", resume=True)
     for name in ("metrics.parquet", "periods.parquet", "running.json", "measured/s0.json"):
@@ -155,7 +155,7 @@ def test_resume_wants_the_same_constants(theory: Measured, tmp_path: Path) -> No
     other = Measured(theory.key, dict(reversed(theory.tasks.items())) | {"a": theory.tasks["b"]})
     with pytest.raises(BadInput, match="must be the measured constants that the run was begun with"):
         run(tmp_path / "run", resume=True, measured=other)
-    assert run(tmp_path / "run", resume=True, measured=theory).manifest["status"] == "finished"
+    assert run(tmp_path / "run", resume=True, measured=theory).manifest.status == "finished"
 
 
 def test_constants_of_another_world_are_refused_before_anything_runs(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_constants_alone_give_bounds_but_no_prediction(tmp_path: Path) -> None:
 
 def test_what_was_measured_before_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DMAFL_CACHE_DIR", str(tmp_path / "cache"))
-    assert run(tmp_path / "before", schemes=["fedasync"]).manifest["measured"] == {}
+    assert run(tmp_path / "before", schemes=["fedasync"]).manifest.measured == {}
     dmafl.measure(
         SMALL,
         probes=0,
@@ -183,8 +183,8 @@ def test_what_was_measured_before_is_found(tmp_path: Path, monkeypatch: pytest.M
         datasets=dict.fromkeys(SMALL.tasks, dataset()),
     )
     done = run(tmp_path / "run", schemes=["fedasync"])
-    assert list(done.manifest["measured"]) == ["0"]
-    assert run(tmp_path / "none", schemes=["fedasync"], measured={}).manifest["measured"] == {}
+    assert list(done.manifest.measured) == [0]
+    assert run(tmp_path / "none", schemes=["fedasync"], measured={}).manifest.measured == {}
 
 
 def test_a_bound_that_is_too_large_is_left_out(judged_run: dmafl.Run, theory: Measured) -> None:

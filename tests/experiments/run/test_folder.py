@@ -35,17 +35,18 @@ def run(output: Path, **more) -> dmafl.Run:
 
 def test_a_finished_run(finished: dmafl.Run) -> None:
     manifest = finished.manifest
-    assert manifest["status"] == "finished"
-    assert set(manifest["units"]) == {
-        f"{scheme}-s{seed}" for scheme in manifest["schemes"] for seed in manifest["seeds"]
+    assert manifest.status == "finished"
+    assert set(manifest.units) == {
+        f"{scheme}-s{seed}" for scheme in manifest.schemes for seed in manifest.seeds
     }
-    for unit in manifest["units"].values():
-        assert unit["status"] == "finished"
-        assert {name: task["aggregations"] for name, task in unit["tasks"].items()} == {"a": 8, "b": 5}
-        assert unit["lost"] == []
+    for unit in manifest.units.values():
+        assert str(unit.status) == "finished"
+        assert unit.outcome is not None
+        assert {name: task.aggregations for name, task in unit.outcome.tasks.items()} == {"a": 8, "b": 5}
+        assert unit.outcome.lost == ()
     assert finished.metrics.schema == METRICS
     assert finished.periods.schema == PERIODS
-    assert manifest["data"]["a"]["sha256"] == dataset().sha256
+    assert manifest.data["a"].sha256 == dataset().sha256
     assert not (finished.path / "parts").exists()
     assert not (finished.path / "checkpoint").exists()
 
@@ -73,9 +74,7 @@ def test_units_are_in_the_order_of_the_manifest(finished: dmafl.Run) -> None:
         finished.metrics.column("seed").to_pylist(),
         strict=True,
     )
-    wanted = [
-        (scheme, seed) for scheme in finished.manifest["schemes"] for seed in finished.manifest["seeds"]
-    ]
+    wanted = [(scheme, seed) for scheme in finished.manifest.schemes for seed in finished.manifest.seeds]
     assert list(dict.fromkeys(rows)) == wanted
 
 
@@ -117,9 +116,9 @@ def test_resume_of_a_finished_run_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_resume_of_nothing_begins(tmp_path: Path) -> None:
-    assert run(tmp_path / "new", resume=True).manifest["status"] == "finished"
+    assert run(tmp_path / "new", resume=True).manifest.status == "finished"
     (tmp_path / "empty").mkdir()
-    assert run(tmp_path / "empty", resume=True).manifest["status"] == "finished"
+    assert run(tmp_path / "empty", resume=True).manifest.status == "finished"
 
 
 def test_resume_after_a_kill_before_the_first_manifest(tmp_path: Path) -> None:
@@ -127,7 +126,7 @@ def test_resume_after_a_kill_before_the_first_manifest(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / ".manifest.json.abcd1234.part").write_text("{")
-    assert run(folder, resume=True).manifest["status"] == "finished"
+    assert run(folder, resume=True).manifest.status == "finished"
 
 
 def test_resume_after_a_kill_between_plan_and_manifest(tmp_path: Path) -> None:
@@ -136,7 +135,7 @@ def test_resume_after_a_kill_between_plan_and_manifest(tmp_path: Path) -> None:
     plan = dmafl.Plan(world, dmafl.round_robin(world))
     folder = tmp_path / "run"
     dmafl.write_plan(plan, folder / "plans" / "scheduled.json")
-    assert run(folder, plan=plan, schemes=["scheduled"], resume=True).manifest["status"] == "finished"
+    assert run(folder, plan=plan, schemes=["scheduled"], resume=True).manifest.status == "finished"
 
 
 def test_nothing_half_written_stays_after_resume(tmp_path: Path) -> None:
@@ -207,7 +206,7 @@ def test_the_same_model_is_saved_as_the_same_bytes(tmp_path: Path) -> None:
 def test_what_was_computed_is_readable_while_it_goes(tmp_path: Path) -> None:
     stop_early(tmp_path / "run")
     so_far = dmafl.Run(tmp_path / "run")
-    assert so_far.manifest["status"] == "running"
+    assert so_far.manifest.status == "running"
     assert so_far.metrics.num_rows > 0
     assert so_far.periods.num_rows > 0
     whole = run(tmp_path / "whole")
@@ -219,7 +218,7 @@ def test_what_was_computed_is_readable_while_it_goes(tmp_path: Path) -> None:
 
 
 def test_running_estimates_are_kept(finished: dmafl.Run, tmp_path: Path) -> None:
-    assert list(finished.running) == list(finished.manifest["units"])
+    assert list(finished.running) == list(finished.manifest.units)
     for row in finished.metrics.to_pylist():
         if row["aggregation"] == {"a": 8, "b": 5}[row["task"]]:
             last = finished.running[f"{row['scheme']}-s{row['seed']}"][row["task"]]
@@ -263,15 +262,15 @@ def test_a_part_that_changed_is_refused_and_other_units_go_on(tmp_path: Path, na
     pq.write_table(table.set_column(place, "uplink_J", pa.array([7.0] * table.num_rows)), part)
     with pytest.raises(BadInput, match=f"{part.name}.*SHA-256.*Remove the folder"):
         run(tmp_path / "run", resume=True)
-    units = dmafl.Run(tmp_path / "run").manifest["units"]
-    assert units["fedasync-s0"]["status"].startswith("failed")
-    assert units["fedbuff-s0"]["status"] == "finished"
+    units = dmafl.Run(tmp_path / "run").manifest.units
+    assert units["fedasync-s0"].status.failed
+    assert units["fedbuff-s0"].status.finished
 
 
 def test_a_changed_part_of_a_finished_unit_and_its_remedy(tmp_path: Path) -> None:
     whole = run(tmp_path / "whole")
     stop_early(tmp_path / "run", 40)
-    assert dmafl.Run(tmp_path / "run").manifest["units"]["fedasync-s0"]["status"] == "finished"
+    assert dmafl.Run(tmp_path / "run").manifest.units["fedasync-s0"].status.finished
     part = sorted((tmp_path / "run" / "parts" / "fedasync-s0").glob("periods-*.parquet"))[0]
     part.write_bytes(part.read_bytes()[:-1])
     for _ in range(2):
@@ -325,7 +324,9 @@ def test_a_task_that_its_window_stops_is_tested_where_it_stands(tmp_path, monkey
     mnist = scenario.tasks["mnist"].model_copy(update={"slots": 40, "samples": 60, "window_s": constant(1.0)})
     scenario = scenario.model_copy(update={"tasks": {"mnist": mnist}})
     done = dmafl.run(scenario, schemes=["fedasync"], output=tmp_path / "run")
-    made = done.manifest["units"]["fedasync-s0"]["tasks"]["mnist"]["aggregations"]
+    outcome = done.manifest.units["fedasync-s0"].outcome
+    assert outcome is not None
+    made = outcome.tasks["mnist"].aggregations
     assert 0 < made < 40
     last = done.metrics.to_pylist()[-1]
     assert (last["aggregation"], last["test_samples"]) == (made, 1500)

@@ -257,8 +257,8 @@ def test_a_unit_that_ends_early_for_no_reason_is_not_finished(tmp_path: Path) ->
         )
     assert "of 6 of task a" in str(raised.value)
     manifest = RunFolder(tmp_path / "run").read_manifest()
-    assert manifest["status"] == "failed"
-    assert manifest["units"]["tired-s0"]["status"].startswith("failed: `tired-s0` must end with all")
+    assert manifest.status == "failed"
+    assert str(manifest.units["tired-s0"].status).startswith("failed: `tired-s0` must end with all")
 
 
 def test_rows_in_memory_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

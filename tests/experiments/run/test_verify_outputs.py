@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dmafl
-from dmafl.experiments.run.manifest import check_manifest
+from dmafl.experiments.run.manifest_rules import check_manifest
 from dmafl.learning import saving
 from dmafl.schedule.plan_files import plan_bytes, read_plan
 from dmafl.training.trainer import Trainer
@@ -49,12 +49,12 @@ def broken(path: Path) -> dict[str, str]:
 def test_a_whole_run_holds_and_has_the_checksum_of_every_output(whole: dmafl.Run) -> None:
     assert failed(whole.path) == set()
     there = {one.relative_to(whole.path).as_posix() for one in whole.path.rglob("*") if one.is_file()}
-    assert set(whole.manifest["files"]) == there - {"manifest.json"}
+    assert set(whole.manifest.files) == there - {"manifest.json"}
     assert {name.partition("/")[0] for name in there} >= {"models", "plans", "measured", "running.json"}
 
 
 def test_damage_of_any_output_is_found(whole: dmafl.Run, tmp_path: Path) -> None:
-    for number, name in enumerate(whole.manifest["files"]):
+    for number, name in enumerate(whole.manifest.files):
         path = copied(whole, tmp_path / str(number))
         content = bytearray((path / name).read_bytes())
         content[len(content) // 2] ^= 0x10
@@ -260,14 +260,15 @@ def test_a_manifest_that_is_none_is_refused(
 
 
 def test_every_field_of_the_manifest_is_checked_for_its_kind(whole: dmafl.Run) -> None:
-    for name in whole.manifest:
+    content = whole.manifest.plain()
+    for name in content:
         for value in (None, 1.5, True, [], "x", [None], {"x": None}):
             if name == "plan_sha256" and value is None:
                 continue
             if (name, value) in (("sha256", "x"), ("scenario", {"x": None})):
                 continue  # any text, any table: what is in it is looked at elsewhere
             with pytest.raises(dmafl.base.errors.BadInput):
-                check_manifest(dict(whole.manifest) | {name: value}, Path("manifest.json"))
+                check_manifest(content | {name: value}, Path("manifest.json"))
 
 
 def test_a_stopped_run_with_a_foreign_model_is_found(tmp_path: Path) -> None:
@@ -294,8 +295,8 @@ def test_a_failed_run_that_goes_on_has_no_old_tables(tmp_path: Path, monkeypatch
     monkeypatch.setattr(Trainer, "test", breaks)
     with pytest.raises(dmafl.base.errors.BadInput):
         dmafl.run(small, schemes=["fedasync", "fedbuff"], output=tmp_path / "run", **stuff)
-    assert dmafl.Run(tmp_path / "run").manifest["status"] == "failed"
+    assert dmafl.Run(tmp_path / "run").manifest.status == "failed"
     assert failed(tmp_path / "run") == set()
     done = dmafl.run(small, schemes=["fedasync", "fedbuff"], output=tmp_path / "run", resume=True, **stuff)
-    assert done.manifest["status"] == "finished"
+    assert done.manifest.status == "finished"
     assert failed(done.path) == set()

@@ -48,7 +48,7 @@ def test_rows_are_those_of_the_runs(files: Files, tmp_path: Path) -> None:  # no
         run = dmafl.Run(tmp_path / "points" / row["point"])
         assert run.scenario.tasks["one"].learning_rate == row["tasks.one.learning_rate"]
         assert run.scenario.channel.kind == row["channel.kind"]
-        assert run.manifest["seeds"] == [row["seed"]]
+        assert run.manifest.seeds == (row["seed"],)
         last = [one for one in run.metrics.to_pylist() if one["task"] == row["task"]][-1]
         assert [row[name] for name in ("loss", "accuracy", "energy_J", "uplink_J")] == [
             last[name] for name in ("loss", "accuracy", "energy_J", "uplink_J")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dmafl.experiments.run import manifest
+from dmafl.experiments.run import manifest_rules
 from dmafl.reports.html import live as live_module
 from reports.html.conftest import HOSTILE, PHONE, Visit, asked_elsewhere, written
 from support.made_up_runs import write_run
@@ -40,7 +40,7 @@ def test_it_loads_alone_and_without_complaint(browser: Any, seven: Path, tmp_pat
 
 
 def test_names_stay_names(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(manifest, "is_file_name", lambda name: True)  # else the name is refused before
+    monkeypatch.setattr(manifest_rules, "is_file_name", lambda name: True)  # else the name is refused before
     run = write_run(tmp_path / "run", (HOSTILE, "fedasync"), plan=False)
     with Visit(browser, written(run, tmp_path)) as visit:
         visit.draw_all()

@@ -18,7 +18,7 @@ import pytest
 from scipy import stats
 
 import dmafl
-from dmafl.experiments.run import manifest
+from dmafl.experiments.run import manifest_rules
 from dmafl.reports.html.jobs import MAX_JOBS
 from reports.html.conftest import HOSTILE
 from support.made_up_runs import SEVEN, STEP, TESTS, accuracy_of, energy_of, write_run
@@ -180,7 +180,7 @@ def test_every_plot_has_a_table(one_seed, tmp_path):
 
 
 def test_names_cannot_become_code(tmp_path, monkeypatch):
-    monkeypatch.setattr(manifest, "is_file_name", lambda name: True)  # else the name is refused before
+    monkeypatch.setattr(manifest_rules, "is_file_name", lambda name: True)  # else the name is refused before
     run = write_run(tmp_path / "run", (HOSTILE, "fedasync"))
     page = page_of(tmp_path, run)
     assert HOSTILE not in page

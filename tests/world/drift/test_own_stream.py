@@ -52,7 +52,7 @@ def run(stream: type, output: Path) -> dmafl.Run:
 def test_own_stream(tmp_path: Path) -> None:
     Halves.asked.clear()
     done = run(Halves, tmp_path / "run")
-    assert done.manifest["status"] == "finished"
+    assert done.manifest.status == "finished"
     assert Halves.asked
     assert all(0.0 <= progress <= 1.0 for _, progress in Halves.asked)
     assert all(check.ok for check in dmafl.verify_run(done.path))
@@ -71,7 +71,7 @@ def test_a_stream_without_samples_is_refused_with_a_remedy(tmp_path: Path) -> No
         BadInput, match=r"local data.*at least one sample; got none\. Give the device more data"
     ):
         run(Empty, tmp_path / "run")
-    assert dmafl.Run(tmp_path / "run").manifest["status"] == "failed"
+    assert dmafl.Run(tmp_path / "run").manifest.status == "failed"
 
 
 def test_periods_of_an_own_stream_say_how_many_samples_there_were(tmp_path: Path) -> None:

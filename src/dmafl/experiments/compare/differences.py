@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dmafl.base.errors import bad_input
+from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.run import Run
 from dmafl.scenario.keys import flat
 
@@ -31,8 +31,8 @@ def differences(first: Run, second: Run) -> list[Difference]:
     a, b = first.manifest, second.manifest
     return [
         *_of("scenario", *_scenarios(first.scenario.plain(), second.scenario.plain())),
-        *_of("version", a.get("versions", {}), b.get("versions", {})),
-        *_of("data", _data(first), _data(second)),
+        *_of("version", a.versions, b.versions),
+        *_of("data", _data(a), _data(b)),
         *_of("run", _how(a), _how(b)),
         *_worlds(a, b),
     ]
@@ -46,49 +46,47 @@ def _of(kind: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Diffe
 
 def _scenarios(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Both by dotted key; a task that only one of them has is one entry."""
-    found: list[dict[str, Any]] = []
-    for own, other in ((a, b), (b, a)):
-        keys = flat(own)
-        for task in own["tasks"].keys() - other["tasks"].keys():
+    by_key: list[dict[str, Any]] = []
+    for scenario, other in ((a, b), (b, a)):
+        keys = flat(scenario)
+        for task in scenario["tasks"].keys() - other["tasks"].keys():
             keys = {key: value for key, value in keys.items() if not key.startswith(f"tasks.{task}.")}
             keys[f"tasks.{task}"] = "there"
-        found.append(keys)
-    return found[0], found[1]
+        by_key.append(keys)
+    return by_key[0], by_key[1]
 
 
-def _data(run: Run) -> dict[str, Any]:
+def _data(manifest: Manifest) -> dict[str, str]:
     """Data of every task, but for where they lie: the same samples may lie anywhere."""
-    found = {}
-    for task, data in run.manifest["data"].items():
-        if not isinstance(data, Mapping) or not {"dataset", "sha256"} <= data.keys():
-            name = f"{run.path / 'manifest.json'}: data of {task}"
-            raise bad_input(
-                name, "must say dataset and sha256", data, "The file is damaged: put the old one back."
-            )
-        found[f"{task}.dataset"] = data["dataset"]
-        found[f"{task}.sha256"] = str(data["sha256"])[:CHECKSUM_CHARS]
-    return found
+    described = {}
+    for task, data in manifest.data.items():
+        described[f"{task}.dataset"] = data.dataset
+        described[f"{task}.sha256"] = data.sha256[:CHECKSUM_CHARS]
+    return described
 
 
-def _how(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: manifest[name] for name in ("schemes", "seeds", "status")}
-    plan = manifest.get("plan_sha256")
-    measured = {f"measured of seed {seed}": one for seed, one in manifest.get("measured", {}).items()}
-    checksums = measured | ({"plan": plan} if plan else {})
-    return found | {name: str(value)[:CHECKSUM_CHARS] for name, value in checksums.items()}
+def _how(manifest: Manifest) -> dict[str, Any]:
+    checksums = {f"measured of seed {seed}": checksum for seed, checksum in manifest.measured.items()}
+    if manifest.plan_sha256 is not None:
+        checksums["plan"] = manifest.plan_sha256
+    return {
+        "schemes": manifest.schemes,
+        "seeds": manifest.seeds,
+        "status": str(manifest.status),
+        **{name: checksum[:CHECKSUM_CHARS] for name, checksum in checksums.items()},
+    }
 
 
-def _worlds(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Difference]:
+def _worlds(a: Manifest, b: Manifest) -> Iterator[Difference]:
     """Devices, gains or paths that differ at the same seed."""
-    for seed in a["worlds"].keys() & b["worlds"].keys():
-        one, other = a["worlds"][seed], b["worlds"][seed]
+    for seed in a.worlds.keys() & b.worlds.keys():
         for part in WORLD:
-            if one.get(part) != other.get(part):
+            if a.worlds[seed].get(part) != b.worlds[seed].get(part):
                 yield Difference("run", f"{part} of seed {seed}", "one set", "another")
 
 
 def _text(values: Mapping[str, Any], key: str) -> str:
     value = values.get(key)
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return NOT_THERE if value is None else str(value)

@@ -17,7 +17,7 @@ from dmafl.world.world import World
 
 def data_checksums(run: Run) -> dict[str, str]:
     """Checksums of the data sets that a run used, by name."""
-    return {task["dataset"]: task["sha256"] for task in run.manifest["data"].values()}
+    return {data.dataset: data.sha256 for data in run.manifest.data.values()}
 
 
 def tasks_of_run(run: Run, seed: int) -> dict[str, Any]:

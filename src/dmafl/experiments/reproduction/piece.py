@@ -58,7 +58,7 @@ class StudyPiece:
         if study_run.trained:
             run = work.run(folder, self._constants(), CHECKPOINT_EVERY_S)
             tasks = tasks_of_run(run, study_run.seed)
-            about = {"versions": run.manifest["versions"], "data": data_checksums(run)}
+            about = {"versions": dict(run.manifest.versions), "data": data_checksums(run)}
         else:
             tasks = tasks_of_plan(work.plan(folder, self._constants()))
             about = {"versions": {"dmafl": __version__}}

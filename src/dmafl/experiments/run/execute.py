@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import astuple, dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from dmafl.base.errors import BadInput, ShownAsIs, bad_input
 from dmafl.base.files import locked
 from dmafl.base.processes.stopping import Interrupted, stop_asked
-from dmafl.base.version import __version__
 from dmafl.calibration.look_up import look_up
 from dmafl.calibration.measured import Measured
 from dmafl.calibration.own_components import marks
 from dmafl.calibration.running_estimates import RunningEstimates
+from dmafl.experiments.run.begin import first_manifest
 from dmafl.experiments.run.expected_loss import TaskTheory, fill_in
 from dmafl.experiments.run.file_names import check_file_names
 from dmafl.experiments.run.folder import RunFolder, checksum_of
-from dmafl.experiments.run.manifest import SCHEMA, manifest_checksum
+from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.planned import Planned
+from dmafl.experiments.run.progress import Progress
+from dmafl.experiments.run.resuming import manifest_to_resume
+from dmafl.experiments.run.statuses import FINISHED, RunStatus, UnitStatus
 from dmafl.experiments.run.trackers import Tracker
 from dmafl.learning import saving
 from dmafl.planning.effort import EFFORT
 from dmafl.scenario.model import Scenario
-from dmafl.scenario.toml import from_plain
-from dmafl.schedule.plan import Plan, jobs_checksum
+from dmafl.schedule.plan import Plan
 from dmafl.schemes.registry import BASELINES, PLANNED, PLANNING, Maker, check_name
 from dmafl.schemes.scheduled import scheduled
 from dmafl.server.messages import Result
@@ -35,8 +37,6 @@ from dmafl.simulation.run_name import RunName
 from dmafl.simulation.scheme_run import SchemeRun
 from dmafl.training.trainer import Components
 from dmafl.training.workers import Trainers, Workers, open_workers, wait_for_one
-from dmafl.world.channel import FixedGains, GainTrace, Rayleigh
-from dmafl.world.mobility import Paths, Static
 from dmafl.world.world import World
 
 CHECKPOINT_EVERY_S = 20.0
@@ -161,10 +161,10 @@ def execute(request: Request, folder: RunFolder, settings: Settings, resume: boo
     if settings.workers < 1:
         raise bad_input("workers", "must be >= 1", settings.workers, "Use as many as there are cores.")
     trainers = Trainers(request.scenario, request.components)
-    wanted = _manifest(request, trainers)
+    wanted = first_manifest(request, trainers)
     if resume and folder.exists() and not folder.has_leftovers():
-        known = _continued(folder, wanted, request.measured)
-        if known["status"] == "finished":  # no lock is needed, and perhaps none can be had
+        known = manifest_to_resume(folder, wanted, request.measured)
+        if known.status is RunStatus.FINISHED:  # no lock is needed, and perhaps none can be had
             return
     with locked(folder.path):
         _carry_out(request, folder, settings, resume, trainers, wanted)
@@ -176,25 +176,25 @@ def _carry_out(
     settings: Settings,
     resume: bool,
     trainers: Trainers,
-    manifest: dict[str, Any],
+    manifest: Manifest,
 ) -> None:
     """Run all units in a folder that is held."""
     if resume and not folder.empty():
-        manifest = _continued(folder, manifest, request.measured)
-        if manifest["status"] == "finished":
+        manifest = manifest_to_resume(folder, manifest, request.measured)
+        if manifest.status is RunStatus.FINISHED:
             folder.clean()
             folder.clear_parts()
             return
-        measured = folder.read_measured(manifest)
-        folder.go_on(manifest)
+        measured = folder.read_measured(manifest.measured)
+        manifest = folder.go_on(manifest)
     else:
         measured = _known(request, trainers)
-        manifest["measured"] = {str(seed): checksum_of(one) for seed, one in measured.items()}
+        manifest = replace(manifest, measured={seed: checksum_of(one) for seed, one in measured.items()})
         folder.create()
         for seed, one in measured.items():
             folder.write_measured(seed, one)
     folder.clean()
-    folder.write_manifest(manifest)
+    progress = Progress(folder, manifest)
     if request.plan is not None:
         folder.write_plan("scheduled", request.plan)
     failures: list[BadInput] = []
@@ -213,7 +213,7 @@ def _carry_out(
         )
         settings.watcher.units(request.names)
         try:
-            _side_by_side(request, folder, settings, manifest, trainers, workers, planned, asked, failures)
+            _side_by_side(request, folder, settings, progress, trainers, workers, planned, asked, failures)
         except BrokenProcessPool:
             if _asked_soon(asked):
                 raise Interrupted from None
@@ -223,12 +223,11 @@ def _carry_out(
                 ShownAsIs("a worker process that was killed, perhaps for its memory"),
                 "Go on from the last checkpoint with --resume, with fewer workers if memory is short.",
             ) from None
-    begun = [name for name in request.names if "tasks" in manifest["units"][name]]
+    begun = [name for name in request.names if progress.manifest.units[name].outcome is not None]
     folder.compact(begun)
     if measured:
-        fill_in(folder, manifest, measured)
-    manifest["status"] = "finished" if not failures else "failed"
-    folder.write_manifest(manifest)
+        fill_in(folder, progress.manifest, measured)
+    progress.run_ended(RunStatus.FAILED if failures else RunStatus.FINISHED)
     if not failures:
         folder.clear_parts()
     if failures:
@@ -247,7 +246,7 @@ def _side_by_side(
     request: Request,
     folder: RunFolder,
     settings: Settings,
-    manifest: dict[str, Any],
+    progress: Progress,
     trainers: Trainers,
     workers: Workers,
     planned: Planned,
@@ -255,23 +254,21 @@ def _side_by_side(
     failures: list[BadInput],
 ) -> None:
     """Let as many units go on at once as there are workers; each waits for its own results only."""
-    waiting = [name for name in request.names if manifest["units"][name]["status"] == "waiting"]
+    waiting = [name for name in request.names if progress.status(name).waiting]
     for name in request.names:
         if name not in waiting:
-            settings.watcher.finished(name, manifest["units"][name]["status"])
+            settings.watcher.finished(name, str(progress.status(name)))
     active: list[_Active] = []
     while waiting or active:
         while waiting and len(active) < settings.workers and not asked():
             name = waiting.pop(0)
             try:
                 active.append(_Active.start(name, request, folder, trainers, workers, planned))
-                if folder.checksums != manifest["files"]:  # a plan was made
-                    folder.write_manifest(manifest)
+                progress.note_outputs()  # a plan, if one was made
             except BadInput as error:  # e.g. there is no plan for this seed: the others go on
                 failures.append(error)
-                manifest["units"][name] |= {"status": f"failed: {error.problems[0]}"}
-                folder.write_manifest(manifest)
-                settings.watcher.finished(name, manifest["units"][name]["status"])
+                progress.unit_ended(name, UnitStatus.failed_for(error.problems[0]))
+                settings.watcher.finished(name, str(progress.status(name)))
             except Interrupted:  # its plan is not made: it is made again when the run goes on
                 break
         blocked = []
@@ -281,23 +278,20 @@ def _side_by_side(
             except BadInput as error:
                 failures.append(error)
                 state = one.abandon(folder, error)
-            if isinstance(state, str):
+            if isinstance(state, UnitStatus):
                 active.remove(one)
-                manifest["units"][one.unit.name] |= {"status": state, **one.unit.outcome()}
-                folder.write_manifest(manifest)
-                settings.watcher.finished(one.unit.name, state)
+                progress.unit_ended(one.unit.name, state, one.unit.outcome())
+                settings.watcher.finished(one.unit.name, str(state))
             elif state is not None:
                 blocked.append(state)
         if asked():
-            _save_all(active, folder, settings, manifest)
+            _save_all(active, folder, settings, progress)
             raise Interrupted
         if active and len(blocked) == len(active):
             wait_for_one(blocked, asked)
 
 
-def _save_all(
-    active: Sequence[_Active], folder: RunFolder, settings: Settings, manifest: dict[str, Any]
-) -> None:
+def _save_all(active: Sequence[_Active], folder: RunFolder, settings: Settings, progress: Progress) -> None:
     """Save the units that are under way; soon, for tests need not wait for training that is ordered anew anyway."""
     for one in active:
         one.unit.drop_training()
@@ -306,8 +300,7 @@ def _save_all(
             one.save(folder, settings.trackers)
         except BadInput as error:  # its model has diverged: the others are saved all the same
             state = one.abandon(folder, error)
-            manifest["units"][one.unit.name] |= {"status": state, **one.unit.outcome()}
-            folder.write_manifest(manifest)
+            progress.unit_ended(one.unit.name, state, one.unit.outcome())
 
 
 class _Active:
@@ -350,8 +343,8 @@ class _Active:
             unit.restore(plain["unit"], arrays)
         return cls(unit, running, folder, plain["parts"])
 
-    def advance(self, settings: Settings, asked: Callable[[], bool]) -> Result | str | None:
-        """Handle events until a result is missing (it), the unit is done (text), or it is time to stop (None)."""
+    def advance(self, settings: Settings, asked: Callable[[], bool]) -> Result | UnitStatus | None:
+        """Handle events until a result is missing (it), the unit is done (its status), or it is time to stop (None)."""
         if self.pending is not None and not self.pending.done():
             return self.pending
         for pending in self.steps:
@@ -374,7 +367,7 @@ class _Active:
                 "A scheme of your own must go on ordering; otherwise the saved state was wrong: run again.",
             )
         self._save_models()
-        return "finished"
+        return FINISHED
 
     def save(self, folder: RunFolder, trackers: Sequence[Tracker] = ()) -> None:
         """Write the rows so far, then the state that goes with them."""
@@ -388,13 +381,13 @@ class _Active:
         for tracker in trackers:
             tracker.log(self.unit.name, rows[0].to_pylist())
 
-    def abandon(self, folder: RunFolder, error: BadInput) -> str:
+    def abandon(self, folder: RunFolder, error: BadInput) -> UnitStatus:
         """Keep the rows of a unit that cannot go on; its status."""
         records = self.unit.records
         records.drop_failed_tests()
         folder.write_parts(self.unit.name, self.parts, records.take_rows())
         folder.write_running(self.unit.name, self.running.plain())
-        return f"failed: {error.problems[0]}"
+        return UnitStatus.failed_for(error.problems[0])
 
     def _save_models(self) -> None:
         for task, (version, model) in self.unit.records.models.items():
@@ -441,105 +434,3 @@ def _looked_up(request: Request, trainers: Trainers, seed: int) -> Measured | No
     scenario = request.scenario.model_copy(update={"seed": seed}).in_folder(request.scenario.folder)
     own = marks(trainers.of(seed), components) if components.models or components.streams else {}
     return look_up(scenario, [task_trainer.data for task_trainer in trainers.of(request.seeds[0]).tasks], own)
-
-
-def _manifest(request: Request, trainers: Trainers) -> dict[str, Any]:
-    from importlib.metadata import version
-
-    data = {
-        name: {
-            "dataset": task_trainer.data.name,
-            "source": task_trainer.data.source,
-            "sha256": task_trainer.data.sha256,
-            "stand_in": task_trainer.data.stand_in,
-            "test_samples": len(task_trainer.test_inputs),
-        }
-        for name, task_trainer in zip(
-            request.scenario.tasks, trainers.of(request.seeds[0]).tasks, strict=True
-        )
-    }
-    worlds = {seed: request.world(seed) for seed in request.seeds}
-    return {
-        "schema": SCHEMA,
-        "status": "running",
-        "scenario": request.scenario.plain(),
-        "worlds": {str(seed): world.plain() for seed, world in worlds.items()},
-        "schemes": list(request.schemes),
-        "seeds": list(request.seeds),
-        "versions": {"dmafl": __version__, "torch": version("torch"), "numpy": version("numpy")},
-        "data": data,
-        "plan_sha256": jobs_checksum(request.plan) if request.plan is not None else None,
-        "measured": {},
-        "own": _own(request, worlds.values()),
-        "units": {name: {"status": "waiting"} for name in request.names},
-        "files": {},
-        "sha256": "",
-    }
-
-
-def _own(request: Request, worlds: Collection[World]) -> dict[str, list[str]]:
-    """What the user brought from Python, which no file holds: names by kind."""
-    known: dict[str, Any] = {"channel": Rayleigh | FixedGains | GainTrace, "mobility": Static | Paths}
-    return {
-        "schemes": sorted(name for name in request.schemes if name in request.own_schemes),
-        "models": sorted(request.components.models),
-        "datasets": sorted(request.components.datasets),
-        "streams": sorted(request.components.streams),
-        "world": [
-            name
-            for name, kinds in known.items()
-            if not all(isinstance(getattr(world, name), kinds) for world in worlds)
-        ],
-    }
-
-
-def _continued(
-    folder: RunFolder, wanted: dict[str, Any], measured: Mapping[int, Measured] | None
-) -> dict[str, Any]:
-    """The manifest of the run to go on with, if it is the same run on the same data."""
-    manifest = folder.read_manifest()
-    if manifest["sha256"] != manifest_checksum(manifest):
-        raise bad_input(
-            f"{folder.manifest_path}: sha256",
-            "must be the checksum of the rest of the manifest",
-            ShownAsIs(manifest["sha256"][:12]),
-            "The file is damaged: put the old one back, or run again in another folder.",
-        )
-    if from_plain(manifest["scenario"]) != from_plain(wanted["scenario"]):
-        raise bad_input(
-            str(folder.path),
-            "must be a run of this scenario",
-            ShownAsIs("another scenario"),
-            "Give the scenario the run was started with, or another folder.",
-        )
-    for key in ("schemes", "seeds", "plan_sha256"):
-        if manifest[key] != wanted[key]:
-            raise bad_input(
-                f"{folder.path}: {key}",
-                f"must be those of the run, {manifest[key]}",
-                wanted[key],
-                "Resume with the same arguments, or use another folder.",
-            )
-    if measured is not None:
-        given = {str(seed): checksum_of(one) for seed, one in measured.items() if seed in wanted["seeds"]}
-        if given != manifest.get("measured", {}):
-            raise bad_input(
-                f"{folder.path}: measured",
-                "must be the measured constants that the run was begun with",
-                ShownAsIs("others"),
-                "Leave them out: the run has its own.",
-            )
-    for task, data in wanted["data"].items():
-        before = manifest["data"][task]["sha256"]
-        if data["sha256"] != before:
-            raise bad_input(
-                f"data of task {task}",
-                "must not change between checkpoint and resume",
-                ShownAsIs(f"sha256 {data['sha256'][:12]} instead of {before[:12]}"),
-                f"Put the old {data['dataset']} back, or run again from the start.",
-            )
-    for name, unit in manifest["units"].items():
-        # A finished unit whose checkpoint was removed is to be run from its start.
-        if not str(unit["status"]).startswith("finished") or not folder.checkpoint(name).exists():
-            unit["status"] = "waiting"
-    return manifest

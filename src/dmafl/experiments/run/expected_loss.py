@@ -16,6 +16,7 @@ import pyarrow as pa
 from dmafl.base.arrays import FloatArray
 from dmafl.calibration.measured import Measured
 from dmafl.experiments.run.folder import RunFolder
+from dmafl.experiments.run.manifest import Manifest
 from dmafl.scenario.model import Task
 from dmafl.simulation.records import METRICS, NOT_AGGREGATED, QUALITY
 from dmafl.simulation.run_name import RunName
@@ -89,27 +90,19 @@ def quality(
     return out
 
 
-def fill_in(folder: RunFolder, manifest: Mapping[str, Any], measured: Mapping[int, Measured]) -> None:
+def fill_in(folder: RunFolder, manifest: Manifest, measured: Mapping[int, Measured]) -> None:
     """Add the columns to the metrics of a run whose rows are complete."""
     metrics = folder.read_table("metrics")
-    found = quality(metrics, folder.read_table("periods"), one_by_one(manifest), worlds(manifest), measured)
+    found = quality(metrics, folder.read_table("periods"), one_by_one(manifest), manifest.world, measured)
     for name, values in found.items():
         column = metrics.schema.get_field_index(name)
         metrics = metrics.set_column(column, METRICS.field(name), pa.array(values, from_pandas=True))
     folder.write_table("metrics", metrics.combine_chunks())
 
 
-def one_by_one(manifest: Mapping[str, Any]) -> dict[RunName, bool]:
+def one_by_one(manifest: Manifest) -> dict[RunName, bool]:
     """Whether each aggregation of a scheme's run is one job; not known before the run has ended."""
-    return {
-        name: not manifest["units"][str(name)].get("rounds", True)
-        for name in RunName.of_all(manifest["schemes"], manifest["seeds"])
-    }
-
-
-def worlds(manifest: Mapping[str, Any]) -> Callable[[int], World]:
-    """The world of a seed, from the manifest alone."""
-    return lambda seed: World.from_plain(manifest["worlds"][str(seed)], source="manifest.json")
+    return {name: manifest.unit(name).one_by_one for name in manifest.run_names}
 
 
 def realised(periods: Columns, settings: Task) -> TaskJobs | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,9 @@ from dmafl.base.files import (
 )
 from dmafl.calibration.measured import Measured
 from dmafl.experiments.run.checkpoint import Arrays, Checkpoint
-from dmafl.experiments.run.manifest import check_manifest, manifest_checksum
+from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.running import check_running
+from dmafl.experiments.run.statuses import RunStatus
 from dmafl.schedule.plan import Plan
 from dmafl.schedule.plan_files import PlanFile, plan_bytes, read_plan
 from dmafl.simulation.records import METRICS, PERIODS
@@ -63,7 +65,7 @@ class RunFolder:
         """Whether there is nothing but what a run leaves that was killed before it began."""
         if not self.path.exists():
             return True
-        return self.path.is_dir() and all(_is_left_over(one) for one in self.path.iterdir())
+        return self.path.is_dir() and all(map(_is_left_over, self.path.iterdir()))
 
     def create(self) -> None:
         """Make the folder; refuses one that holds something else."""
@@ -99,30 +101,28 @@ class RunFolder:
                 self.clean()
                 self.clear_parts()
 
-    def write_manifest(self, manifest: dict[str, Any]) -> None:
-        """Save the manifest, with the checksums of all outputs by now and one of its own."""
-        manifest["files"] = dict(sorted(self.checksums.items()))
-        manifest["sha256"] = manifest_checksum(manifest)
-        write_json(self.manifest_path, manifest)
+    def write_manifest(self, manifest: Manifest) -> Manifest:
+        """Save the manifest, with the checksums of all outputs by now and one of its own; as it was written."""
+        written = manifest.sealed(self.checksums)
+        write_json(self.manifest_path, written.plain())
+        return written
 
-    def go_on(self, manifest: dict[str, Any]) -> None:
+    def go_on(self, manifest: Manifest) -> Manifest:
         """Take up a run that has not finished; what was put together when it last ended is put together anew."""
         whole = [f"{name}.parquet" for name in TABLES] + [RUNNING]
-        self.checksums = {name: own for name, own in manifest["files"].items() if name not in whole}
-        manifest["status"] = "running"
-        self.write_manifest(manifest)
+        self.checksums = {name: checksum for name, checksum in manifest.files.items() if name not in whole}
+        written = self.write_manifest(replace(manifest, status=RunStatus.RUNNING))
         for name in whole:
             (self.path / name).unlink(missing_ok=True)
+        return written
 
-    def read_manifest(self) -> dict[str, Any]:
+    def read_manifest(self) -> Manifest:
         """The manifest of a run in this folder; whether its checksum holds is for `verify` and `--resume` to say."""
         if not self.path.is_dir():
             raise bad_input(
                 str(self.path), "must be the folder of a run", ShownAsIs("no such folder"), "Check the path."
             )
-        manifest = read_json(self.manifest_path, "run manifest")
-        check_manifest(manifest, self.manifest_path)
-        return dict(manifest)
+        return Manifest.from_plain(read_json(self.manifest_path, "run manifest"), self.manifest_path)
 
     def write_measured(self, seed: int, measured: Measured) -> None:
         """Save what was measured of a seed."""
@@ -137,33 +137,33 @@ class RunFolder:
         path, known = self.path / "plans" / f"{name}.json", self.checksums.get(f"plans/{name}.json")
         if not path.exists():
             return None
-        own = sha256_of(read_bytes(path, "plan"))
-        if known is not None and own != known:
+        present = sha256_of(read_bytes(path, "plan"))
+        if known is not None and present != known:
             raise bad_input(
                 str(path),
                 f"must have the checksum {known[:12]} of the manifest",
-                ShownAsIs(own[:12]),
+                ShownAsIs(present[:12]),
                 "The file was changed: put the old one back, or run again.",
             )
-        self.checksums[f"plans/{name}.json"] = own
+        self.checksums[f"plans/{name}.json"] = present
         return read_plan(path)
 
-    def read_measured(self, manifest: dict[str, Any]) -> dict[int, Measured]:
-        """What was measured, by seed; refuses a file that is not the one the run was begun with."""
-        found = {}
-        for seed, checksum in manifest.get("measured", {}).items():
+    def read_measured(self, checksums: Mapping[int, str]) -> dict[int, Measured]:
+        """What was measured of the seeds of `checksums`; refuses files that are not those the run was begun with."""
+        measured = {}
+        for seed, checksum in checksums.items():
             path = self.path / measured_name(seed)
             given = read_json(path, "measured constants")
-            own = sha256_of(canonical_json(given))
-            if own != checksum:
+            present = sha256_of(canonical_json(given))
+            if present != checksum:
                 raise bad_input(
                     str(path),
                     f"must have the checksum {checksum[:12]} of the manifest",
-                    ShownAsIs(own[:12]),
+                    ShownAsIs(present[:12]),
                     "The file was changed: put the old one back, or run again.",
                 )
-            found[int(seed)] = Measured.from_plain(given, str(path))
-        return found
+            measured[seed] = Measured.from_plain(given, str(path))
+        return measured
 
     # -- while it goes --------------------------------------------------------------------------------
 
@@ -187,8 +187,8 @@ class RunFolder:
 
     def read_checkpoint(self, unit: str) -> tuple[dict[str, Any], Arrays] | None:
         """The state of a unit when it was last saved; its parts are as they were, and later ones are removed."""
-        found = self.checkpoint(unit).read()
-        sums: dict[str, str] = {} if found is None else found[0]["part_files"]
+        saved = self.checkpoint(unit).read()
+        sums: dict[str, str] = {} if saved is None else saved[0]["part_files"]
         for name in sums:
             self._read_part(self.path / "parts" / unit / Path(name).name, sums)
         for name in TABLES:
@@ -196,7 +196,7 @@ class RunFolder:
                 if path.name not in sums:
                     path.unlink()
         self._sums[unit] = dict(sums)
-        return found
+        return saved
 
     def checkpoint(self, unit: str) -> Checkpoint:
         """Where the state of a unit is, or will be."""
@@ -232,21 +232,21 @@ class RunFolder:
 
     def parts(self) -> list[tuple[str, str]]:
         """Unit and number of every part that is there of all tables: those of one list belong together."""
-        found = [
+        of_tables = [
             {
                 (path.parent.name, path.stem.rpartition("-")[2])
                 for path in self.path.glob(f"parts/*/{name}-*.parquet")
             }
             for name in TABLES
         ]
-        return sorted(set.intersection(*found))
+        return sorted(set.intersection(*of_tables))
 
     def read_table(self, name: str, parts: list[tuple[str, str]] | None = None) -> pa.Table:
         """`metrics` or `periods`, complete or as far as they are written; where they go on, as far as `parts`."""
         path = self.path / f"{name}.parquet"
         if path.exists():
             return read_parquet(path, f"table of {name}", TABLES[name], remedy=_AGAIN)
-        if self.exists() and path.name in self.read_manifest()["files"]:
+        if self.exists() and path.name in self.read_manifest().files:
             raise bad_input(
                 str(path), "must be there, for the manifest names it", ShownAsIs("no file"), _AGAIN
             )
@@ -261,19 +261,19 @@ class RunFolder:
         """The running estimates: unit -> task -> values, the last ones or as far as they are."""
         path = self.path / RUNNING
         if not path.exists():
-            return self._running_parts([one.name for one in sorted((self.path / "parts").glob("*"))])
-        found = read_json(path, "running estimates")
-        if not isinstance(found, dict) or found.get("schema") != RUNNING_SCHEMA:
+            return self._running_parts([unit.name for unit in sorted((self.path / "parts").glob("*"))])
+        content = read_json(path, "running estimates")
+        if not isinstance(content, dict) or content.get("schema") != RUNNING_SCHEMA:
             raise bad_input(
                 str(path),
                 f"must be running estimates of schema {RUNNING_SCHEMA}",
                 ShownAsIs("something else"),
                 "Run again with this version.",
             )
-        units = found.get("units")
+        units = content.get("units")
         if not isinstance(units, dict):
             raise bad_input(str(path), "must have the estimates of every unit", units, "Run again.")
-        return {unit: check_running(own, path) for unit, own in units.items()}
+        return {unit: check_running(tasks, path) for unit, tasks in units.items()}
 
     def _running_parts(self, units: list[str]) -> dict[str, Any]:
         paths = {unit: self.path / "parts" / unit / RUNNING for unit in units}

@@ -1,219 +1,187 @@
-"""What the manifest of a run may say: every field with its kind, so that whoever reads one need not ask again."""
+"""The manifest of a run as a frozen value: what is run, and how far it has come."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dmafl.base.errors import bad_input
-from dmafl.base.files import canonical_json, is_file_name, sha256_of
+from dmafl.base.files import canonical_json, sha256_of
+from dmafl.experiments.run.manifest_rules import SCHEMA, check_manifest
+from dmafl.experiments.run.statuses import WAITING, RunStatus, UnitStatus
+from dmafl.scenario.model import Scenario
+from dmafl.scenario.toml import from_plain
+from dmafl.simulation.outcome import SchemeOutcome
 from dmafl.simulation.run_name import RunName
+from dmafl.world.world import World
 
-SCHEMA = 2
-FIELDS = (
-    "schema",
-    "status",
-    "scenario",
-    "worlds",
-    "schemes",
-    "seeds",
-    "versions",
-    "data",
-    "plan_sha256",
-    "measured",
-    "own",
-    "units",
-    "files",
-    "sha256",
-)
-STATUSES = ("running", "finished", "failed")
-OWN = ("schemes", "models", "datasets", "streams", "world")
-"""Kinds of things that a user may bring from Python, which no file holds."""
-DATA = ("dataset", "source", "sha256", "stand_in", "test_samples")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-_OUTPUT = re.compile(r"((models|plans|measured)/)?[^/\\\x00]{1,200}")
-_REMEDY = "The file is damaged: run again."
-
-Test = Callable[[Any], bool]
+Plain = Mapping[str, Any]
+SOURCE = "manifest.json"
 
 
-def manifest_checksum(manifest: Mapping[str, Any]) -> str:
-    """SHA-256 of a manifest without its own; against damage, not against somebody who computes it anew."""
-    return sha256_of(canonical_json({name: value for name, value in manifest.items() if name != "sha256"}))
+@dataclass(frozen=True)
+class TaskData:
+    """The data that a task was trained and tested on."""
+
+    dataset: str
+    source: str
+    sha256: str
+    stand_in: bool
+    """Whether they stand for another data set."""
+    test_samples: int
 
 
-def check_manifest(manifest: Any, path: Path) -> None:
-    """Refuse a manifest that is none, or does not say what it must."""
-    schema = manifest.get("schema") if isinstance(manifest, dict) else None
-    if schema != SCHEMA or isinstance(schema, bool):
-        raise bad_input(
-            f"{path}: schema",
-            f"must be {SCHEMA}, the version of runs this dmafl reads",
-            schema,
-            "It was made by another version of dmafl: use that one, or run again.",
-        )
-    for name in FIELDS:
-        if name not in manifest:
-            raise bad_input(f"{path}: {name}", "must be in the manifest of a run", None, _REMEDY)
-    for name in manifest:
-        if name not in FIELDS:
-            raise bad_input(f"{path}: {name[:60]}", "must be a known field", manifest[name], _REMEDY)
-    for name, (rule, test) in _fields(manifest).items():
-        if not test(manifest[name]):
-            raise bad_input(f"{path}: {name}", rule, manifest[name], _REMEDY)
-    _check_units(manifest, path)
+@dataclass(frozen=True)
+class OwnParts:
+    """Names of what the user brought from Python, which no file holds, by kind."""
+
+    schemes: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    datasets: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()
+    world: tuple[str, ...] = ()
+    """Parts of the world: channel, mobility."""
+
+    def plain(self) -> dict[str, list[str]]:
+        """As a file has them."""
+        return {kind: list(names) for kind, names in asdict(self).items()}
+
+    @classmethod
+    def from_plain(cls, given: Mapping[str, list[str]]) -> OwnParts:
+        """From `plain`."""
+        return cls(**{kind: tuple(names) for kind, names in given.items()})
 
 
-def _fields(manifest: Mapping[str, Any]) -> dict[str, tuple[str, Test]]:
-    """Field -> its rule in words and as a test, in an order in which each may rely on those before it."""
+@dataclass(frozen=True)
+class UnitRecord:
+    """What the manifest says of the run of one scheme and seed."""
 
-    def seeds_of(value: Any) -> bool:
-        return _is_table(value, lambda one: _is_checksum(one)) and set(value) <= set(
-            map(str, manifest["seeds"])
-        )
+    status: UnitStatus = WAITING
+    outcome: SchemeOutcome | None = None
+    """None before it has ended for the first time."""
 
-    def tasks(value: Any) -> bool:
-        wanted = manifest["scenario"].get("tasks")
-        return isinstance(wanted, dict) and isinstance(value, dict) and set(value) == set(wanted)
+    @property
+    def ended(self) -> bool:
+        """Whether it is said how it ended, well or not."""
+        return not self.status.waiting and self.outcome is not None
 
-    return {
-        "status": ("must be one of " + ", ".join(STATUSES), lambda value: value in STATUSES),
-        "schemes": (
-            "must be different names that a file may have, at least one",
-            lambda value: _are_different(value, str) and all(map(is_file_name, value)),
-        ),
-        "seeds": (
-            "must be different whole numbers >= 0, at least one",
-            lambda value: _are_different(value, int) and min(value) >= 0,
-        ),
-        "scenario": ("must be a table", lambda value: isinstance(value, dict)),
-        "worlds": (
-            "must be a table with a world for every seed, and no other",
-            lambda value: isinstance(value, dict) and set(value) == set(map(str, manifest["seeds"])),
-        ),
-        "versions": (
-            "must be a table of texts",
-            lambda value: _is_table(value, lambda one: isinstance(one, str)),
-        ),
-        "data": (
-            "must be a table with the data of every task",
-            lambda value: tasks(value) and all(map(_is_data, value.values())),
-        ),
-        "plan_sha256": ("must be a checksum or null", lambda value: value is None or _is_checksum(value)),
-        "measured": ("must be a table of checksums, by seed", seeds_of),
-        "own": (
-            "must be a table of names, by kind",
-            lambda value: (
-                isinstance(value, dict) and set(value) == set(OWN) and all(map(_are_names, value.values()))
-            ),
-        ),
-        "units": ("must be a table", lambda value: _is_table(value, lambda one: isinstance(one, dict))),
-        "files": (
-            "must be a table of checksums, by the names of outputs",
-            lambda value: _is_table(value, _is_checksum) and all(map(_is_output, value)),
-        ),
-        "sha256": ("must be text", lambda value: isinstance(value, str)),
-    }
+    @property
+    def one_by_one(self) -> bool:
+        """Whether each aggregation is one job; not known before it has ended."""
+        return self.outcome is not None and not self.outcome.rounds
+
+    def plain(self) -> dict[str, Any]:
+        """As a file has it."""
+        return {"status": str(self.status)} | ({} if self.outcome is None else self.outcome.plain())
+
+    @classmethod
+    def from_plain(cls, given: Plain) -> UnitRecord:
+        """From `plain`."""
+        outcome = SchemeOutcome.from_plain(given) if "tasks" in given else None
+        return cls(UnitStatus.parse(given["status"]), outcome)
 
 
-def _check_units(manifest: Mapping[str, Any], path: Path) -> None:
-    wanted = set(map(str, RunName.of_all(manifest["schemes"], manifest["seeds"])))
-    if set(manifest["units"]) != wanted:
-        odd = sorted(set(manifest["units"]) ^ wanted)[0]
-        raise bad_input(
-            f"{path}: units", "must have an entry for every scheme and seed, and no other", odd, _REMEDY
-        )
-    tasks = set(manifest["scenario"]["tasks"])
-    for name, unit in manifest["units"].items():
-        tests: dict[str, tuple[str, Test]] = {
-            "status": ("must be waiting, finished or failed: ...", _is_status),
-            "tasks": (
-                "must have aggregations, of and diverged of every task",
-                lambda value: (
-                    isinstance(value, dict) and set(value) == tasks and all(map(_is_reached, value.values()))
-                ),
-            ),
-            "lost": (
-                "must have task, device, reason and time_s of each",
-                lambda value: isinstance(value, list) and all(_is_loss(one, tasks) for one in value),
-            ),
-            "rounds": ("must be true or false", lambda value: isinstance(value, bool)),
+@dataclass(frozen=True)
+class Manifest:
+    """What is run, with which software, data, plan and measured constants; how each unit ended; all checksums."""
+
+    status: RunStatus
+    scenario: Plain
+    """As plain values; `read_scenario` makes a scenario of them."""
+    worlds: Mapping[int, Plain]
+    """The world of each seed as plain values; `world` makes one of them."""
+    schemes: tuple[str, ...]
+    seeds: tuple[int, ...]
+    versions: Mapping[str, str]
+    """Software by name."""
+    data: Mapping[str, TaskData]
+    """By task."""
+    plan_sha256: str | None
+    """Checksum of the jobs of the plan that was given."""
+    measured: Mapping[int, str]
+    """Checksum of the measured constants of each seed."""
+    own: OwnParts
+    units: Mapping[str, UnitRecord]
+    """By the name of the run of a scheme and seed, in the order of the files."""
+    files: Mapping[str, str]
+    """Checksum of each output, by its name relative to the folder."""
+    sha256: str
+    """Checksum of all of this without itself, as it was written."""
+
+    @property
+    def checksum(self) -> str:
+        """SHA-256 of the content; against damage, not against somebody who computes it anew."""
+        return manifest_checksum(self.plain())
+
+    @property
+    def run_names(self) -> list[RunName]:
+        """Schemes and seeds, in the order of the files."""
+        return RunName.of_all(self.schemes, self.seeds)
+
+    def unit(self, name: RunName) -> UnitRecord:
+        """What is said of the run of a scheme and seed."""
+        return self.units[str(name)]
+
+    def read_scenario(self, source: str = SOURCE) -> Scenario:
+        """The scenario; `source` names the file in errors."""
+        return from_plain(self.scenario, source=source)
+
+    def world(self, seed: int, source: str = SOURCE) -> World:
+        """The world of a seed; `source` names the file in errors."""
+        return World.from_plain(self.worlds[seed], source=source)
+
+    def with_unit(self, name: str, status: UnitStatus, outcome: SchemeOutcome | None = None) -> Manifest:
+        """With another status of a unit; how it ended stays as it was if `outcome` is None."""
+        before = self.units[name]
+        record = UnitRecord(status, before.outcome if outcome is None else outcome)
+        return replace(self, units={**self.units, name: record})
+
+    def sealed(self, files: Mapping[str, str]) -> Manifest:
+        """With the checksums of these outputs, and its own."""
+        content = replace(self, files=dict(sorted(files.items())))
+        return replace(content, sha256=content.checksum)
+
+    def plain(self) -> dict[str, Any]:
+        """As a file has it."""
+        return {
+            "schema": SCHEMA,
+            "status": str(self.status),
+            "scenario": self.scenario,
+            "worlds": {str(seed): world for seed, world in self.worlds.items()},
+            "schemes": list(self.schemes),
+            "seeds": list(self.seeds),
+            "versions": dict(self.versions),
+            "data": {task: asdict(data) for task, data in self.data.items()},
+            "plan_sha256": self.plan_sha256,
+            "measured": {str(seed): checksum for seed, checksum in self.measured.items()},
+            "own": self.own.plain(),
+            "units": {name: unit.plain() for name, unit in self.units.items()},
+            "files": dict(self.files),
+            "sha256": self.sha256,
         }
-        ended = {"tasks", "lost", "rounds"} & set(unit)
-        for field in ("status", *(("tasks", "lost", "rounds") if ended else ())):
-            rule, test = tests[field]
-            if not test(unit.get(field)):
-                raise bad_input(f"{path}: units.{name}.{field}", rule, unit.get(field), _REMEDY)
-        odd_fields = set(unit) - set(tests)
-        if odd_fields or (unit["status"] == "finished" and not ended):
-            rule = "must have tasks, lost and rounds once it has ended, and no other entries"
-            raise bad_input(f"{path}: units.{name}", rule, sorted(unit), _REMEDY)
+
+    @classmethod
+    def from_plain(cls, given: Any, path: Path) -> Manifest:
+        """From the content of a file; refuses one that does not say what it must."""
+        check_manifest(given, path)
+        return cls(
+            RunStatus(given["status"]),
+            given["scenario"],
+            {int(seed): world for seed, world in given["worlds"].items()},
+            tuple(given["schemes"]),
+            tuple(given["seeds"]),
+            given["versions"],
+            {task: TaskData(**data) for task, data in given["data"].items()},
+            given["plan_sha256"],
+            {int(seed): checksum for seed, checksum in given["measured"].items()},
+            OwnParts.from_plain(given["own"]),
+            {name: UnitRecord.from_plain(unit) for name, unit in given["units"].items()},
+            given["files"],
+            given["sha256"],
+        )
 
 
-def _is_status(value: Any) -> bool:
-    return isinstance(value, str) and (value in ("waiting", "finished") or value.startswith("failed: "))
-
-
-def _is_reached(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and set(value) == {"aggregations", "of", "diverged"}
-        and all(_is_count(one) for one in value.values())
-    )
-
-
-def _is_loss(value: Any, tasks: set[str]) -> bool:
-    return (
-        isinstance(value, dict)
-        and set(value) == {"task", "device", "reason", "time_s"}
-        and isinstance(value["task"], str)
-        and value["task"] in tasks
-        and _is_count(value["device"])
-        and isinstance(value["reason"], str)
-        and isinstance(value["time_s"], int | float)
-        and not isinstance(value["time_s"], bool)
-        and math.isfinite(value["time_s"])
-        and value["time_s"] >= 0
-    )
-
-
-def _is_data(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and set(value) == set(DATA)
-        and all(isinstance(value[name], str) for name in ("dataset", "source", "sha256"))
-        and isinstance(value["stand_in"], bool)
-        and _is_count(value["test_samples"])
-        and value["test_samples"] > 0
-    )
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
-
-
-def _is_checksum(value: Any) -> bool:
-    return isinstance(value, str) and _SHA256.fullmatch(value) is not None
-
-
-def _is_output(name: Any) -> bool:
-    """A name inside the folder: never a path out of it."""
-    return _OUTPUT.fullmatch(name) is not None and ".." not in name.split("/")
-
-
-def _is_table(value: Any, test: Test) -> bool:
-    return isinstance(value, dict) and all(test(one) for one in value.values())
-
-
-def _are_names(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
-
-
-def _are_different(value: Any, kind: type) -> bool:
-    if not isinstance(value, list) or not value:
-        return False
-    good = all(isinstance(one, kind) and not isinstance(one, bool) for one in value)
-    return good and len(set(value)) == len(value)
+def manifest_checksum(content: Plain) -> str:
+    """SHA-256 of the content of a manifest without its own."""
+    return sha256_of(canonical_json({name: value for name, value in content.items() if name != "sha256"}))

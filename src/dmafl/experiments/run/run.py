@@ -14,10 +14,10 @@ import pyarrow as pa
 from dmafl.calibration.measured import Measured
 from dmafl.experiments.run.execute import Request, Settings, Silent, Watcher, execute
 from dmafl.experiments.run.folder import RunFolder
+from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.trackers import open_tracker
 from dmafl.planning.effort import EFFORT
 from dmafl.scenario.model import Scenario
-from dmafl.scenario.toml import from_plain
 from dmafl.schedule.plan import Plan
 from dmafl.schemes.registry import BASELINES, Maker
 from dmafl.training.trainer import Components
@@ -34,7 +34,7 @@ class Run:
         object.__setattr__(self, "path", Path(path))
 
     @cached_property
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Manifest:
         """What was run: scenario, worlds, schemes, seeds, versions, checksums, and how each unit ended."""
         return RunFolder(self.path).read_manifest()
 
@@ -56,16 +56,16 @@ class Run:
     @cached_property
     def measured(self) -> dict[int, Measured]:
         """Seed -> the measured constants that prediction and bounds in `metrics` were computed with."""
-        return RunFolder(self.path).read_measured(self.manifest)
+        return RunFolder(self.path).read_measured(self.manifest.measured)
 
     @property
     def scenario(self) -> Scenario:
         """The scenario of the run."""
-        return from_plain(self.manifest["scenario"], source="manifest.json")
+        return self.manifest.read_scenario()
 
     def world(self, seed: int) -> World:
         """The world of a seed, from the manifest alone."""
-        return World.from_plain(self.manifest["worlds"][str(seed)], source="manifest.json")
+        return self.manifest.world(seed)
 
     def plot(self, path: str | Path | None = None) -> Path:
         """Draw accuracy against aggregations, time and energy into a file; the folder's accuracy.png by default."""

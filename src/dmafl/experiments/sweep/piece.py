@@ -14,6 +14,7 @@ from dmafl.calibration.measured import Measured
 from dmafl.experiments.campaign.scheme_work import SchemeWork
 from dmafl.experiments.run.folder import RunFolder
 from dmafl.experiments.run.run import Run
+from dmafl.experiments.run.statuses import RunStatus
 from dmafl.experiments.sweep.outcome import rows_of_plan, rows_of_run
 from dmafl.experiments.sweep.point import Point, PointWork
 from dmafl.schedule.plan_files import read_plan
@@ -81,7 +82,7 @@ class SweepPiece:
         if self.work.plan_only:
             return self.plan_file.is_file()
         folder = RunFolder(self.folder)
-        return folder.exists() and folder.read_manifest()["status"] == "finished"
+        return folder.exists() and folder.read_manifest().status is RunStatus.FINISHED
 
     @cached_property
     def _scheme_work(self) -> SchemeWork:

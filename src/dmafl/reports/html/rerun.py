@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
 from dmafl.base.errors import ShownAsIs, show
 from dmafl.experiments.compare.differences import differences
 from dmafl.experiments.run.diverged_updates import left_out
+from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.run import Run
+from dmafl.experiments.run.statuses import RunStatus
 from dmafl.reports.html.html import Html, element, folded, table, together
 from dmafl.reports.html.run_set import RunSet
 from dmafl.scenario.toml import dumps
@@ -25,62 +28,64 @@ def rerun(gathered: RunSet) -> Html:
 
 def notes(gathered: RunSet) -> list[str]:
     """What a reader must know before the figures: parts that are missing, stand-ins, scenarios that differ."""
-    found = []
-    for name, run in zip(gathered.names, gathered.runs, strict=True):
-        manifest = run.manifest
-        ended = [unit for unit in manifest["units"].values() if str(unit["status"]).startswith("finished")]
-        failed = {
-            key: unit for key, unit in manifest["units"].items() if str(unit["status"]).startswith("failed")
-        }
-        if manifest["status"] != "finished":
-            found.append(
-                f"The run {name} has not ended: {len(ended)} of {len(manifest['units'])} pairs of scheme and seed "
-                "are done. This page shows what there is so far; predictions come at the end of a run."
-            )
-        found += [f"{key} of the run {name} {unit['status']}" for key, unit in failed.items()]
-        stand_ins = [
-            str(task)
-            for task, data in manifest["data"].items()
-            if isinstance(data, dict) and data.get("stand_in")
-        ]
-        if stand_ins:
-            found.append(f"The data of {', '.join(stand_ins)} are a stand-in for another data set.")
-        found += [f"In the run {name}, {note}" for note in left_out(manifest)]
-        lost = sum(len(unit.get("lost", [])) for unit in manifest["units"].values())
-        if lost:
-            found.append(
-                f"In the run {name}, {lost} times a device got no more work of a task: battery or window was used up."
-            )
-    different = dict.fromkeys(
-        one.key
-        for run in gathered.runs[1:]
-        for one in differences(gathered.runs[0], run)
-        if one.kind == "scenario"
-    )
-    if different:
-        found.append(
-            f"The runs have different scenarios ({show(ShownAsIs(', '.join(different)))}); "
-            "seeds are paired by number all the same."
+    of_runs = [
+        note
+        for name, run in zip(gathered.names, gathered.runs, strict=True)
+        for note in _notes_of_run(name, run.manifest)
+    ]
+    return of_runs + _different_scenarios(gathered.runs)
+
+
+def _notes_of_run(name: str, manifest: Manifest) -> list[str]:
+    units = manifest.units
+    lines = []
+    if manifest.status is not RunStatus.FINISHED:
+        done = sum(unit.status.finished for unit in units.values())
+        lines.append(
+            f"The run {name} has not ended: {done} of {len(units)} pairs of scheme and seed are done. "
+            "This page shows what there is so far; predictions come at the end of a run."
         )
-    return found
+    lines += [f"{key} of the run {name} {unit.status}" for key, unit in units.items() if unit.status.failed]
+    stand_ins = [task for task, data in manifest.data.items() if data.stand_in]
+    if stand_ins:
+        lines.append(f"The data of {', '.join(stand_ins)} are a stand-in for another data set.")
+    lines += [f"In the run {name}, {note}" for note in left_out(manifest)]
+    lost = sum(len(unit.outcome.lost) for unit in units.values() if unit.outcome is not None)
+    if lost:
+        lines.append(
+            f"In the run {name}, {lost} times a device got no more work of a task: battery or window was used up."
+        )
+    return lines
+
+
+def _different_scenarios(runs: Sequence[Run]) -> list[str]:
+    """One line if the runs are not of the same scenario."""
+    keys = dict.fromkeys(
+        difference.key
+        for run in runs[1:]
+        for difference in differences(runs[0], run)
+        if difference.kind == "scenario"
+    )
+    if not keys:
+        return []
+    return [
+        f"The runs have different scenarios ({show(ShownAsIs(', '.join(keys)))}); "
+        "seeds are paired by number all the same."
+    ]
 
 
 def _of_run(name: str, run: Run, several: bool) -> Html:
     manifest = run.manifest
     data = [
-        [task, *(str(of.get(key, "")) for key in ("dataset", "source")), str(of.get("sha256", ""))[:16]]
-        for task, of in manifest["data"].items()
-        if isinstance(of, dict)
+        [task, of_task.dataset, of_task.source, of_task.sha256[:16]]
+        for task, of_task in manifest.data.items()
     ]
-    versions = manifest.get("versions")
-    told = (
-        ", ".join(f"{key} {value}" for key, value in versions.items()) if isinstance(versions, dict) else ""
-    )
+    versions = ", ".join(f"{name_of} {version}" for name_of, version in manifest.versions.items())
     return together(
         element("h3", name) if several else None,
         element("p", "Save the scenario below as ", element("code", "scenario.toml"), ", then:"),
         element("pre", element("code", command(run)), class_="copy", tabindex="0"),
-        element("p", f"Written with {told}." if told else None),
+        element("p", f"Written with {versions}." if versions else None),
         folded("Scenario", element("pre", element("code", dumps(run.scenario)), class_="copy", tabindex="0")),
         folded("Data", table("Data of each task", ["task", "data set", "source", "SHA-256"], data)),
         folded(
@@ -93,26 +98,27 @@ def _of_run(name: str, run: Run, several: bool) -> Html:
 def command(run: Run) -> str:
     """The command that repeats a run, as far as a command can: schemes of one's own need Python."""
     manifest = run.manifest
-    schemes = [str(scheme) for scheme in manifest["schemes"]]
-    known = [scheme for scheme in schemes if scheme in (*BASELINES, *PLANNED, *PLANNING)]
+    known = [scheme for scheme in manifest.schemes if scheme in (*BASELINES, *PLANNED, *PLANNING)]
     words = ["dmafl", "run", "scenario.toml"]
     for scheme in known:
         words += ["--scheme", scheme]
-    if manifest.get("plan_sha256"):
+    if manifest.plan_sha256 is not None:
         words += ["--plan", "plans/scheduled.json"]
     else:
-        words += ["--seeds", ",".join(str(seed) for seed in manifest["seeds"])]
+        words += ["--seeds", ",".join(str(seed) for seed in manifest.seeds)]
     text = shlex.join([*words, "--output", "again"])
-    own = [scheme for scheme in schemes if scheme not in known]
-    return text + (f"\n# schemes of your own need dmafl.run in Python: {', '.join(own)}" if own else "")
+    others = [scheme for scheme in manifest.schemes if scheme not in known]
+    return text + (f"\n# schemes of your own need dmafl.run in Python: {', '.join(others)}" if others else "")
 
 
-def _units(manifest: dict[str, Any]) -> list[list[Any]]:
+def _units(manifest: Manifest) -> list[list[Any]]:
     rows: list[list[Any]] = []
-    for name, unit in manifest["units"].items():
-        tasks = unit.get("tasks") or {"": {}}
+    for name, unit in manifest.units.items():
+        if unit.outcome is None:
+            rows.append([name, str(unit.status), "", None, None])
+            continue
         rows += [
-            [name, str(unit["status"]), task, of.get("aggregations"), of.get("of")]
-            for task, of in tasks.items()
+            [name, str(unit.status), task, outcome.aggregations, outcome.slots]
+            for task, outcome in unit.outcome.tasks.items()
         ]
     return rows

@@ -12,7 +12,6 @@ import numpy as np
 from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.experiments.run.run import Run
 from dmafl.reports.figures.saving import columns_of
-from dmafl.simulation.run_name import RunName
 from dmafl.world.world import World
 
 Columns = dict[str, np.ndarray[Any, Any]]
@@ -86,10 +85,9 @@ def gather(runs: Sequence[Run | str | Path]) -> RunSet:
     schemes = tuple(labels.values())
     tasks = tuple(dict.fromkeys(task for run in opened for task in run.scenario.tasks))
     units = tuple(
-        ReportSeries(number, schemes.index(labels[number, scheme]), seed, str(RunName(scheme, seed)))
+        ReportSeries(number, schemes.index(labels[number, name.scheme]), name.seed, str(name))
         for number, run in enumerate(opened)
-        for scheme in run.manifest["schemes"]
-        for seed in run.manifest["seeds"]
+        for name in run.manifest.run_names
     )
     tables = {
         name: _joined(
@@ -107,17 +105,10 @@ def gather(runs: Sequence[Run | str | Path]) -> RunSet:
 
 def _worlds(run: Run) -> dict[int, World]:
     """The world of every seed; refuses a run whose parts do not fit together."""
-    manifest, path = run.manifest, str(run.path)
-    for name in ("schemes", "seeds"):
-        if len(set(map(str, manifest[name]))) != len(manifest[name]) or not manifest[name]:
-            raise bad_input(f"{path}: {name}", "must be different, at least one", manifest[name], _REMEDY)
-    if not all(isinstance(scheme, str) for scheme in manifest["schemes"]):
-        raise bad_input(f"{path}: schemes", "must be names", manifest["schemes"], _REMEDY)
-    for name, unit in manifest["units"].items():
-        _check_unit(f"{path}: units.{name}", unit)
+    path = str(run.path)
     tasks = list(run.scenario.tasks)
     worlds = {}
-    for seed in manifest["seeds"]:
+    for seed in run.manifest.seeds:
         world = worlds[seed] = run.world(seed)
         if list(world.task_names) != tasks:
             raise bad_input(
@@ -135,23 +126,6 @@ def _worlds(run: Run) -> dict[int, World]:
                 _REMEDY,
             )
     return worlds
-
-
-def _check_unit(name: str, unit: Any) -> None:
-    """Refuse an entry of a unit that does not say what it must, as far as it says something."""
-    told = unit if isinstance(unit, dict) else {}
-    tasks, lost = told.get("tasks", {}), told.get("lost", [])
-    of_tasks = list(tasks.values()) if isinstance(tasks, dict) else [None]
-    whole = isinstance(lost, list) and all(
-        isinstance(one, dict)
-        and all(isinstance(one.get(key), int) for key in ("aggregations", "of"))
-        and isinstance(one.get("diverged", 0), int)
-        for one in of_tasks
-    )
-    if "status" not in told or not whole:
-        raise bad_input(
-            name, "must have a status, counts of each task, and a list of what was lost", unit, _REMEDY
-        )
 
 
 def _is(table: Any, column: str, value: object) -> Any:
@@ -172,11 +146,11 @@ def _names(paths: Sequence[Path]) -> tuple[str, ...]:
 
 def _labels(runs: Sequence[Run], names: Sequence[str]) -> dict[tuple[int, str], str]:
     """(run, scheme) -> the name of the scheme in the page."""
-    every = [scheme for run in runs for scheme in run.manifest["schemes"]]
+    every = [scheme for run in runs for scheme in run.manifest.schemes]
     return {
         (number, scheme): scheme if every.count(scheme) == 1 else f"{scheme} ({names[number]})"
         for number, run in enumerate(runs)
-        for scheme in run.manifest["schemes"]
+        for scheme in run.manifest.schemes
     }
 
 

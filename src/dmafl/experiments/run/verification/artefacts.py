@@ -62,7 +62,7 @@ def _model(u: UnitRows, name: str, found: saving.SavedModel, layout: saving.Para
         "architecture": task.model,
         "scheme": u.scheme,
         "seed": str(u.seed),
-        "aggregation": str(u.entry["tasks"][name]["aggregations"]),
+        "aggregation": str(u.outcome(u.world.task_names.index(name)).aggregations),
     }
     wrong = [
         f"{entry} is {found.metadata.get(entry)!r}, not {value!r}"
@@ -98,7 +98,7 @@ def running(opened: Opened) -> Found:
         return named([f"running.json: {opened.unreadable['running.json']}"])
     if not isinstance(found, dict):
         return named(["running.json: no units"])
-    begun = {u.key for u in opened.units if "tasks" in u.entry}
+    begun = {u.key for u in opened.units if u.record.outcome is not None}
     wrong = [f"running.json: no unit {name}" for name in sorted(begun - set(found))]
     known = {u.key for u in opened.units} if not opened.ended else begun
     wrong += [
@@ -215,7 +215,7 @@ def plans(opened: Opened) -> Found:
         if name not in found and f"plans/{name}.json" not in opened.unreadable
     ]
     for name, file in found.items():
-        run = RunName(name, opened.manifest["seeds"][0]) if name in PLANNED else RunName.parse(name)
+        run = RunName(name, opened.manifest.seeds[0]) if name in PLANNED else RunName.parse(name)
         wrong += [f"plans/{name}.json: {problem}" for problem in _plan(opened, file, run.scheme, run.seed)]
     return named(wrong)
 
@@ -224,12 +224,12 @@ def _plan(opened: Opened, file: PlanFile, scheme: str, seed: int) -> list[str]:
     plan, world = file.plan, opened.worlds[seed]
     wrong = [str(check) for check in check_file(file) if not check.ok]
     same = plan.world.scenario == world.scenario and (
-        bool(opened.manifest["own"]["world"]) or plan.world.sha256 == world.sha256
+        bool(opened.manifest.own.world) or plan.world.sha256 == world.sha256
     )
     if not same:
         wrong.append(f"not for the world of seed {seed}")
     if scheme in PLANNED:
-        if not opened.manifest["own"]["world"] and jobs_checksum(plan) != opened.manifest["plan_sha256"]:
+        if not opened.manifest.own.world and jobs_checksum(plan) != opened.manifest.plan_sha256:
             wrong.append("not the plan that the manifest has the checksum of")
         return wrong
     if plan.solver != SOLVER_OF[scheme]:

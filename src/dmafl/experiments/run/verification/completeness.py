@@ -18,22 +18,22 @@ def complete(u: UnitRows) -> Found:
         return Found()
     wrong = []
     for j, name in enumerate(u.world.task_names):
-        told, own = u.entry["tasks"][name], (u.task == j) & u.taken
-        count, place = int(told["aggregations"]), f"{u.name}, task {name}"
+        outcome, own = u.outcome(j), (u.task == j) & u.taken
+        count, place = outcome.aggregations, f"{u.name}, task {name}"
         slots = len(np.unique(u.periods["slot"][own & (u.periods["slot"] < count)]))
         diverged = int((u.periods["outcome"][own] == DIVERGED).sum())
-        if slots != count or diverged != told["diverged"]:
+        if slots != count or diverged != outcome.diverged:
             wrong.append(
                 f"{place}: {slots} slots and {diverged} models left out, "
-                f"promised {count} and {told['diverged']}"
+                f"promised {count} and {outcome.diverged}"
             )
-        if told["of"] != u.world.slots[j] or count > told["of"]:
-            wrong.append(f"{place}: {count} of {told['of']} slots, the scenario has {u.world.slots[j]}")
-        if u.finished and count < told["of"] and not any(one["task"] == name for one in u.losses):
-            wrong.append(f"{place}: {count} of {told['of']} slots, and no device was lost")
+        if outcome.slots != u.world.slots[j] or count > outcome.slots:
+            wrong.append(f"{place}: {count} of {outcome.slots} slots, the scenario has {u.world.slots[j]}")
+        if u.finished and count < outcome.slots and not any(loss.task == name for loss in u.losses):
+            wrong.append(f"{place}: {count} of {outcome.slots} slots, and no device was lost")
         wrong += _rounds(u, j, count)
-    if u.ours and u.entry["rounds"] is not u.rounds:
-        wrong.append(f"{u.name}: rounds is {u.entry['rounds']} in the manifest")
+    if u.ours and u.record.one_by_one is u.rounds:
+        wrong.append(f"{u.name}: rounds is {not u.record.one_by_one} in the manifest")
     return named(wrong)
 
 
@@ -44,7 +44,7 @@ def _rounds(u: UnitRows, j: int, count: int) -> list[str]:
         return []
     own = (u.task == j) & u.taken & (u.periods["slot"] < count)
     arrivals = np.bincount(u.periods["slot"][own], minlength=count)
-    fewer = u.scheme != "fedbuff" and any(one["task"] == name for one in u.losses)
+    fewer = u.scheme != "fedbuff" and any(loss.task == name for loss in u.losses)
     broken = np.flatnonzero((arrivals > size) | (arrivals < (1 if fewer else size)))
     return [f"{u.name}, task {name}: {arrivals[k]} local models in round {k}, not {size}" for k in broken]
 
@@ -66,7 +66,7 @@ def tests(u: UnitRows) -> Found:
                 f"{u.test(rows[k])}: aggregation {found[0][k]} at {found[1][k]:.12g} s, "
                 f"due is {version[k]} at {time_s[k]:.12g} s"
             )
-        if name not in u.own["streams"]:  # which may show fewer of the test data
+        if name not in u.own.streams:  # which may show fewer of the test data
             wrong += _samples(u, rows[:both], everything[:both], place)
     first = u.metrics_task[: u.world.task_count]
     if not np.array_equal(first, np.arange(len(first))):
@@ -132,23 +132,22 @@ def losses(u: UnitRows) -> Found:
     if not u.ended:
         return Found()
     p, wrong = u.periods, []
-    told: dict[tuple[str, int], tuple[str, float]] = {}
-    for one in u.losses:
-        key = (one["task"], one["device"])
-        place = f"{u.name}, device {one['device']}, task {one['task']}"
-        if key in told:
+    reported: dict[tuple[str, int], tuple[str, float]] = {}
+    for loss in u.losses:
+        key = (loss.task, loss.device)
+        place = f"{u.name}, device {loss.device}, task {loss.task}"
+        if key in reported:
             wrong.append(f"{place}: lost twice")
-        if one["device"] >= u.world.device_count or one["reason"] not in REASONS:
-            wrong.append(f"{place}: lost to {one['reason']!r}")
-        told[key] = one["reason"], float(one["time_s"])
+        if loss.device >= u.world.device_count or loss.reason not in REASONS:
+            wrong.append(f"{place}: lost to {loss.reason!r}")
+        reported[key] = loss.reason, float(loss.time_s)
     failed = np.flatnonzero(np.char.startswith(p["outcome"].astype(str), "failed: "))
     for k in failed:
         key, reason = (str(p["task"][k]), int(p["device"][k])), str(p["outcome"][k])[len("failed: ") :]
-        if told.get(key) != (reason, float(p["end_s"][k])):
+        if reported.get(key) != (reason, float(p["end_s"][k])):
             wrong.append(f"{u.period(k)}: failed, but the manifest does not tell of it")
-    if told:
-        for (task, device), (_, lost_s) in told.items():
-            own = np.flatnonzero((p["device"] == device) & (p["task"] == task))
-            late = own[~(p["start_s"][own] <= lost_s * (1 + REPLAY_TOLERANCE))]
-            wrong += [f"{u.period(k)}: begins after its device was lost" for k in late]
+    for (task, device), (_, lost_s) in reported.items():
+        of_device = np.flatnonzero((p["device"] == device) & (p["task"] == task))
+        late = of_device[~(p["start_s"][of_device] <= lost_s * (1 + REPLAY_TOLERANCE))]
+        wrong += [f"{u.period(k)}: begins after its device was lost" for k in late]
     return named(wrong)

@@ -64,7 +64,7 @@ def _of_rounds(u: UnitRows, weight: Array, size: int) -> tuple[Array, Array]:
         return weight, np.ones(len(weight))
     low, high = weight.copy(), weight.copy()
     for j, name in enumerate(u.world.task_names):
-        lost_s = np.sort([one["time_s"] for one in u.losses if one["task"] == name])
+        lost_s = np.sort([loss.time_s for loss in u.losses if loss.task == name])
         own = u.task == j
         for bound, side in ((low, "left"), (high, "right")):
             gone = np.searchsorted(lost_s, end_s[own], side=side)  # type: ignore[call-overload]

@@ -37,10 +37,10 @@ def made_s(u: UnitRows, j: int) -> Made:
     arrivals = np.bincount(slot[slot >= 0], minlength=count)
     complete = count
     if u.ended:
-        complete = min(count, int(u.entry["tasks"][u.world.task_names[j]]["aggregations"]))
+        complete = min(count, u.outcome(j).aggregations)
     elif count and arrivals[-1] < (round_size(u) or len(u.taken) + 1):
         complete = count - 1  # the last round is still open, or may be
-    lost_s = sorted(one["time_s"] for one in u.losses if one["task"] == u.world.task_names[j])
+    lost_s = sorted(loss.time_s for loss in u.losses if loss.task == u.world.task_names[j])
     size = round_size(u)
     exact = u.ended and (not lost_s or (u.ours and size is not None))
     if lost_s and exact and u.scheme != "fedbuff":

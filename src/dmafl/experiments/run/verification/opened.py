@@ -14,13 +14,14 @@ import pyarrow as pa
 from dmafl.base.errors import BadInput
 from dmafl.calibration.measured import Measured
 from dmafl.experiments.run.expected_loss import one_by_one, quality
-from dmafl.experiments.run.folder import TABLES, RunFolder
+from dmafl.experiments.run.folder import TABLES, RunFolder, measured_name
+from dmafl.experiments.run.manifest import Manifest, OwnParts, UnitRecord
 from dmafl.experiments.run.verification.findings import Found, largest, together
 from dmafl.experiments.run.verification.rows import Cells, cells_of
 from dmafl.scenario.model import Scenario
-from dmafl.scenario.toml import from_plain
 from dmafl.schedule.plan_files import PlanFile
 from dmafl.schemes.registry import BASELINES, PLANNED, PLANNING
+from dmafl.simulation.outcome import DeviceLoss, TaskOutcome
 from dmafl.simulation.records import TAKEN
 from dmafl.simulation.run_name import RunName
 from dmafl.world.world import World
@@ -38,8 +39,8 @@ class UnitRows:
     scheme: str
     seed: int
     world: World
-    entry: dict[str, Any]
-    own: dict[str, list[str]]
+    record: UnitRecord
+    own: OwnParts
     metrics: Columns
     periods: Columns
     rows: dict[str, Array]
@@ -69,7 +70,7 @@ class UnitRows:
     def ours(self) -> bool:
         """Whether the scheme is one of ours, whose orders and weights are known."""
         known = self.scheme in BASELINES or self.scheme in PLANNED or self.scheme in PLANNING
-        return known and self.scheme not in self.own["schemes"]
+        return known and self.scheme not in self.own.schemes
 
     @property
     def planned(self) -> bool:
@@ -79,23 +80,28 @@ class UnitRows:
     @property
     def ended(self) -> bool:
         """Whether the manifest says how it ended."""
-        return self.entry["status"] != "waiting" and "tasks" in self.entry
+        return self.record.ended
 
     @property
     def finished(self) -> bool:
         """Whether it came to its end."""
-        return bool(self.entry["status"] == "finished")
+        return self.record.status.finished
 
     @property
     def rounds(self) -> bool:
         """Whether several local models may make one aggregation; not known before a scheme of a user's own ends."""
-        return self.scheme not in AT_ONCE if self.ours else bool(self.entry.get("rounds", True))
+        return self.scheme not in AT_ONCE if self.ours else not self.record.one_by_one
 
     @property
-    def losses(self) -> list[dict[str, Any]]:
+    def losses(self) -> tuple[DeviceLoss, ...]:
         """Devices that got no more orders of a task; known once the unit has ended."""
-        found: list[dict[str, Any]] = self.entry.get("lost", [])
-        return found
+        return () if self.record.outcome is None else self.record.outcome.lost
+
+    def outcome(self, task: int) -> TaskOutcome:
+        """What the manifest says of a task of a unit that has ended."""
+        if self.record.outcome is None:
+            raise LookupError(f"{self.key} has not ended")
+        return self.record.outcome.tasks[self.world.task_names[task]]
 
     @cached_property
     def task(self) -> Array:
@@ -130,7 +136,7 @@ class Opened:
     """A run, with everything that its files hold."""
 
     folder: RunFolder
-    manifest: dict[str, Any]
+    manifest: Manifest
     scenario: Scenario
     worlds: dict[int, World]
     tables: dict[str, pa.Table]
@@ -144,15 +150,13 @@ class Opened:
         folder = RunFolder(path)
         manifest = folder.read_manifest()
         source = str(folder.manifest_path)
-        scenario = from_plain(manifest["scenario"], source=source)
-        worlds = {
-            seed: World.from_plain(manifest["worlds"][str(seed)], source=source) for seed in manifest["seeds"]
-        }
+        scenario = manifest.read_scenario(source)
+        worlds = {seed: manifest.world(seed, source) for seed in manifest.seeds}
         opened = cls(folder, manifest, scenario, worlds, {})
         parts = folder.parts()  # once: a run that goes on writes more of them between two tables
         for name, schema in TABLES.items():
-            found = opened.read(f"{name}.parquet", partial(folder.read_table, name, parts))
-            opened.tables[name] = schema.empty_table() if found is None else found
+            table = opened.read(f"{name}.parquet", partial(folder.read_table, name, parts))
+            opened.tables[name] = schema.empty_table() if table is None else table
         return opened
 
     def read(self, name: str, reader: Callable[[], Any]) -> Any:
@@ -169,7 +173,7 @@ class Opened:
     @property
     def ended(self) -> bool:
         """Whether all units have ended, well or not."""
-        return bool(self.manifest["status"] != "running")
+        return self.manifest.status.ended
 
     @property
     def path(self) -> Path:
@@ -186,36 +190,34 @@ class Opened:
     @cached_property
     def measured(self) -> dict[int, Measured]:
         """Seed -> measured constants, of those that could be read."""
-        found: dict[int, Measured] = {}
-        for seed, checksum in self.manifest["measured"].items():
-            only = {"measured": {seed: checksum}}
-            one = self.read(f"measured/s{seed}.json", partial(self.folder.read_measured, only))
-            if one is not None:
-                found |= one
-        return found
+        readable: dict[int, Measured] = {}
+        for seed, checksum in self.manifest.measured.items():
+            of_seed = self.read(measured_name(seed), partial(self.folder.read_measured, {seed: checksum}))
+            if of_seed is not None:
+                readable |= of_seed
+        return readable
 
     @cached_property
     def plans(self) -> dict[str, PlanFile]:
         """Name -> plan, of those that there must be and that could be read."""
-        found = {}
+        readable = {}
         for name in self.plan_names:
             file = self.read(f"plans/{name}.json", partial(self.folder.read_plan, name))
             if file is not None:
-                found[name] = file
-        return found
+                readable[name] = file
+        return readable
 
     @property
     def plan_names(self) -> list[str]:
         """Plans that there must be by now."""
-        names = ["scheduled"] if self.manifest["plan_sha256"] is not None else []
-        for scheme in self.manifest["schemes"]:
-            if scheme in PLANNING and scheme not in self.manifest["own"]["schemes"]:
-                names += [
-                    str(name)
-                    for name in RunName.of_all([scheme], self.manifest["seeds"])
-                    if "tasks" in self.manifest["units"][str(name)]
-                ]
-        return names
+        manifest = self.manifest
+        return (["scheduled"] if manifest.plan_sha256 is not None else []) + [
+            str(name)
+            for name in manifest.run_names
+            if name.scheme in PLANNING
+            and name.scheme not in manifest.own.schemes
+            and manifest.unit(name).outcome is not None
+        ]
 
     @cached_property
     def units(self) -> tuple[UnitRows, ...]:
@@ -228,26 +230,25 @@ class Opened:
 
     def _units(self) -> Iterator[UnitRows]:
         theory = self._theory()
-        for scheme in self.manifest["schemes"]:
-            for seed in self.manifest["seeds"]:
-                columns: dict[str, Columns] = {}
-                rows: dict[str, Array] = {}
-                for name, cells in self.cells.items():
-                    rows[name] = cells.of(scheme, seed)
-                    columns[name] = {column: values[rows[name]] for column, values in cells.columns.items()}
-                yield UnitRows(
-                    scheme,
-                    seed,
-                    self.worlds[seed],
-                    self.manifest["units"][str(RunName(scheme, seed))],
-                    self.manifest["own"],
-                    columns["metrics"],
-                    columns["periods"],
-                    rows,
-                    {name: values[rows["metrics"]] for name, values in theory.items()},
-                    self.plans.get("scheduled" if scheme in PLANNED else str(RunName(scheme, seed))),
-                    tuple(self.manifest["data"][task]["test_samples"] for task in self.scenario.tasks),
-                )
+        for run_name in self.manifest.run_names:
+            columns: dict[str, Columns] = {}
+            rows: dict[str, Array] = {}
+            for table, cells in self.cells.items():
+                rows[table] = cells.of(run_name)
+                columns[table] = {column: values[rows[table]] for column, values in cells.columns.items()}
+            yield UnitRows(
+                run_name.scheme,
+                run_name.seed,
+                self.worlds[run_name.seed],
+                self.manifest.unit(run_name),
+                self.manifest.own,
+                columns["metrics"],
+                columns["periods"],
+                rows,
+                {name: values[rows["metrics"]] for name, values in theory.items()},
+                self.plans.get("scheduled" if run_name.scheme in PLANNED else str(run_name)),
+                tuple(self.manifest.data[task].test_samples for task in self.scenario.tasks),
+            )
 
     def _theory(self) -> Columns:
         """Prediction and bounds of all rows of metrics, computed again from rows that can be looked at."""

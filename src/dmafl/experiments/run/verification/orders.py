@@ -76,7 +76,7 @@ def planned_slots(u: UnitRows) -> Array:
 def samples(u: UnitRows) -> Found:
     """A device has as many samples as its stream says when its computation starts; none where it never does."""
     p, w, device, task = u.periods, u.world, u.periods["device"], u.task
-    own = np.isin(u.periods["task"].astype(str), u.own["streams"])
+    own = np.isin(u.periods["task"].astype(str), u.own.streams)
     begun = p["samples"] > 0
     must = (u.taken | (p["compute_s"] > 0)) & ~begun
     early_s = p["start_s"] + p["download_s"]

@@ -10,10 +10,9 @@ import numpy as np
 from dmafl.base.errors import BadInput
 from dmafl.base.files import read_bytes
 from dmafl.experiments.run.folder import RUNNING, TABLES, measured_name
-from dmafl.experiments.run.manifest import manifest_checksum
+from dmafl.experiments.run.statuses import RunStatus
 from dmafl.experiments.run.verification.findings import Found, named
 from dmafl.experiments.run.verification.opened import Opened
-from dmafl.simulation.run_name import RunName
 
 FOLDERS = ("models", "plans", "measured")
 """Folders that hold outputs and nothing else."""
@@ -23,27 +22,25 @@ OTHERS = ("manifest.json", "accuracy.png", "quality.png", "report.html", "parts"
 
 def manifest(opened: Opened) -> Found:
     """The manifest has the checksum of its own content, and what it says fits together."""
-    told, wrong = opened.manifest, []
-    if told["sha256"] != manifest_checksum(told):
+    content, wrong = opened.manifest, []
+    if content.sha256 != content.checksum:
         wrong.append("manifest.json: its sha256 is that of another content")
     for seed, world in opened.worlds.items():
         if world.scenario != opened.scenario.model_copy(update={"seed": seed}):
             wrong.append(f"manifest.json: the world of seed {seed} is one of another scenario")
-    states = {name: str(unit["status"]) for name, unit in told["units"].items()}
-    failed = [name for name, status in states.items() if status.startswith("failed")]
-    if told["status"] == "finished" and set(states.values()) != {"finished"}:
+    units = [unit.status for unit in content.units.values()]
+    if content.status is RunStatus.FINISHED and not all(unit.finished for unit in units):
         wrong.append("manifest.json: finished, but not all of its units are")
-    if told["status"] == "failed" and not failed:
+    if content.status is RunStatus.FAILED and not any(unit.failed for unit in units):
         wrong.append("manifest.json: failed, but none of its units has")
-    if told["status"] == "failed" and "waiting" in states.values():
+    if content.status is RunStatus.FAILED and any(unit.waiting for unit in units):
         wrong.append("manifest.json: ended, but units wait")
     return named(wrong)
 
 
 def expected(opened: Opened) -> set[str]:
     """Names of the outputs that there must be by now."""
-    told = opened.manifest
-    names = {measured_name(seed) for seed in told["measured"]}
+    names = {measured_name(seed) for seed in opened.manifest.measured}
     names |= {f"plans/{name}.json" for name in opened.plan_names}
     names |= models(opened)
     if opened.ended:
@@ -53,27 +50,28 @@ def expected(opened: Opened) -> set[str]:
 
 def models(opened: Opened, finished: bool = True) -> set[str]:
     """Names of the models of units that have finished, or of all units."""
-    units = opened.manifest["units"]
     return {
-        RunName.parse(name).model_file(task)
-        for name, unit in units.items()
-        if unit["status"] == "finished" or not finished
+        name.model_file(task)
+        for name in opened.manifest.run_names
+        if opened.manifest.unit(name).status.finished or not finished
         for task in opened.scenario.tasks
     }
 
 
 def files(opened: Opened) -> Found:
     """Every output is there with the checksum of the manifest, and no other lies among them."""
-    told: dict[str, str] = opened.manifest["files"]
+    listed = opened.manifest.files
     must = expected(opened)
-    wrong = [f"{name}: no checksum in the manifest" for name in sorted(must - set(told))]
-    wrong += [f"{name}: no output of this run" for name in sorted(set(told) - _possible(opened))]
-    for name, checksum in told.items():
-        found = _checksum(opened.path / name)
-        if found != checksum:
-            wrong.append(f"{name}: {'missing' if found is None else 'another checksum than in the manifest'}")
+    wrong = [f"{name}: no checksum in the manifest" for name in sorted(must - set(listed))]
+    wrong += [f"{name}: no output of this run" for name in sorted(set(listed) - _possible(opened))]
+    for name, checksum in listed.items():
+        present = _checksum(opened.path / name)
+        if present != checksum:
+            wrong.append(
+                f"{name}: {'missing' if present is None else 'another checksum than in the manifest'}"
+            )
     there = _outputs(opened.path)
-    for name in sorted(there - set(told)):
+    for name in sorted(there - set(listed)):
         if opened.ended or name not in _possible(opened):
             wrong.append(f"{name}: not in the manifest")
     top = {path.name for path in opened.path.iterdir() if not path.name.startswith(".")}
@@ -87,30 +85,28 @@ def files(opened: Opened) -> Found:
 
 def _possible(opened: Opened) -> set[str]:
     """Outputs that a run like this one may have; while it goes, some may lie there that the manifest has not yet."""
-    told = opened.manifest
+    manifest = opened.manifest
     names = (
-        {RunName.parse(name).plan_file for name in told["units"]}
-        if opened.plan_names or not opened.ended
-        else set()
+        {name.plan_file for name in manifest.run_names} if opened.plan_names or not opened.ended else set()
     )
-    names |= {"plans/scheduled.json"} if told["plan_sha256"] is not None else set()
+    names |= {"plans/scheduled.json"} if manifest.plan_sha256 is not None else set()
     tables = {f"{name}.parquet" for name in TABLES} | {RUNNING}
     return expected(opened) | names | models(opened, finished=opened.ended) | tables
 
 
 def _outputs(folder: Path) -> set[str]:
     """Names of all files where outputs belong."""
-    found = {
+    present = {
         name for name in (*(f"{table}.parquet" for table in TABLES), RUNNING) if (folder / name).exists()
     }
     for inside in FOLDERS:
         if (folder / inside).is_dir():
-            found |= {
+            present |= {
                 f"{inside}/{path.relative_to(folder / inside).as_posix()}"
                 for path in (folder / inside).rglob("*")
                 if not path.is_dir() and not (path.name.startswith(".") and path.name.endswith(".part"))
             }
-    return found
+    return present
 
 
 def _checksum(path: Path) -> str | None:
@@ -124,12 +120,7 @@ def tables(opened: Opened) -> Found:
     """Both tables can be read, with the columns of the format, and their units are in the order of the manifest."""
     wrong = [f"{name}: {why}" for name, why in opened.unreadable.items() if name.endswith(".parquet")]
     if opened.ended:
-        order = {
-            (scheme, seed): number
-            for number, (scheme, seed) in enumerate(
-                (scheme, seed) for scheme in opened.manifest["schemes"] for seed in opened.manifest["seeds"]
-            )
-        }
+        order = {(name.scheme, name.seed): k for k, name in enumerate(opened.manifest.run_names)}
         for name, cells in opened.cells.items():
             keys = zip(cells.columns["scheme"].tolist(), cells.columns["seed"].tolist(), strict=True)
             numbers = np.asarray([order.get(key, -1) for key in keys], dtype=np.int64)
@@ -143,8 +134,8 @@ def values(opened: Opened) -> Found:
     """Every cell has a name of this run, a finite number, or a count that can be."""
     wrong = []
     for name, cells in opened.cells.items():
-        for told, broken in cells.wrong:
+        for problem, broken in cells.wrong:
             rows = np.flatnonzero(broken)
             more = f" and {len(rows) - 1:,} more" if len(rows) > 1 else ""
-            wrong.append(f"{name}.parquet row {rows[0]}{more}: {told}")
+            wrong.append(f"{name}.parquet row {rows[0]}{more}: {problem}")
     return named(wrong)

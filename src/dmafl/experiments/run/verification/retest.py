@@ -23,9 +23,9 @@ ACCURACY_TOLERANCE = 1e-3
 def retest(opened: Opened, data_dir: Path | None) -> Found:
     """Accuracy and loss of the last test of every finished unit are those of its saved models."""
     wrong: list[str] = []
-    own = opened.manifest["own"]
-    left_out = sorted({*own["models"], *own["datasets"], *own["streams"]})
-    for seed in opened.manifest["seeds"]:
+    own = opened.manifest.own
+    left_out = sorted({*own.models, *own.datasets, *own.streams})
+    for seed in opened.manifest.seeds:
         scenario = opened.worlds[seed].scenario
         for j, name in enumerate(scenario.tasks):
             units = [u for u in opened.units if u.seed == seed and u.finished]
@@ -36,7 +36,7 @@ def retest(opened: Opened, data_dir: Path | None) -> Found:
             except BadInput as error:
                 wrong.append(f"task {name}: its data cannot be had ({error.problems[0]})")
                 continue
-            if task_trainer.data.sha256 != opened.manifest["data"][name]["sha256"]:
+            if task_trainer.data.sha256 != opened.manifest.data[name].sha256:
                 wrong.append(f"task {name}: the data here are others than those of the run")
                 continue
             wrong += [line for u in units for line in _again(opened, u, j, task_trainer)]

@@ -10,7 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dmafl.experiments.run.manifest import Manifest
 from dmafl.simulation.records import NOT_AGGREGATED, QUALITY, TAKEN
+from dmafl.simulation.run_name import RunName
 from dmafl.world.world import World
 
 Array = np.ndarray[Any, Any]
@@ -32,13 +34,13 @@ class Cells:
     wrong: tuple[tuple[str, Array], ...]
     """What is wrong in words, and with which rows."""
 
-    def of(self, scheme: str, seed: int) -> Array:
-        """The usable rows of a unit."""
-        own = self.usable & (self.columns["scheme"] == scheme) & (self.columns["seed"] == seed)
-        return np.flatnonzero(own)
+    def of(self, name: RunName) -> Array:
+        """The usable rows of the run of a scheme and seed."""
+        of_run = (self.columns["scheme"] == name.scheme) & (self.columns["seed"] == name.seed)
+        return np.flatnonzero(self.usable & of_run)
 
 
-def cells_of(name: str, table: pa.Table, manifest: Mapping[str, Any], worlds: Mapping[int, World]) -> Cells:
+def cells_of(name: str, table: pa.Table, manifest: Manifest, worlds: Mapping[int, World]) -> Cells:
     """Look at every cell of `metrics` or `periods`."""
     columns, wrong = {}, []
     usable = np.ones(table.num_rows, dtype=bool)
@@ -59,21 +61,21 @@ def cells_of(name: str, table: pa.Table, manifest: Mapping[str, Any], worlds: Ma
             if column not in NULLABLE:
                 wrong.append((f"{column} is beyond any size that there is", np.abs(array) > LARGEST))
         columns[column] = array
-    for told, broken, essential in _ranges(name, columns, manifest, worlds):
-        wrong.append((told, broken))
+    for problem, broken, essential in _ranges(name, columns, manifest, worlds):
+        wrong.append((problem, broken))
         if essential:
             usable &= ~broken
-    return Cells(columns, usable, tuple((told, broken) for told, broken in wrong if broken.any()))
+    return Cells(columns, usable, tuple((problem, broken) for problem, broken in wrong if broken.any()))
 
 
 def _ranges(
-    name: str, c: dict[str, Array], manifest: Mapping[str, Any], worlds: Mapping[int, World]
+    name: str, c: dict[str, Array], manifest: Manifest, worlds: Mapping[int, World]
 ) -> list[tuple[str, Array, bool]]:
     """What is wrong in words, with which rows, and whether these cannot be looked at further."""
-    world = worlds[manifest["seeds"][0]]
+    world = worlds[manifest.seeds[0]]
     known = {
-        "scheme": np.isin(c["scheme"].astype(str), manifest["schemes"]),
-        "seed": np.isin(c["seed"], manifest["seeds"]),
+        "scheme": np.isin(c["scheme"].astype(str), manifest.schemes),
+        "seed": np.isin(c["seed"], manifest.seeds),
         "task": np.isin(c["task"].astype(str), world.task_names),
     }
     out = [(f"{column} is none of this run", ~good, True) for column, good in known.items()]

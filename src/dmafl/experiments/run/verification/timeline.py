@@ -80,7 +80,7 @@ def durations(u: UnitRows) -> Found:
         apart(p["compute_s"], compute_s),
         apart(p["start_s"] - previous_s, p["idle_s"], np.abs(p["end_s"])),
     ]
-    if not u.own["world"]:  # a channel of the user's own is in no file
+    if not u.own.world:  # a channel of the user's own is in no file
         sent = u.taken | (p["download_s"] > 0)
         download_s = np.where(sent, w.download_s(device, task, p["version"], p["start_s"]), 0.0)
         errors += [apart(p["download_s"], download_s), _uploads(u)]

@@ -1,0 +1,215 @@
+"""Rules of the content of a manifest: every field with its kind, so that whoever reads one need not ask again."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dmafl.base.errors import bad_input
+from dmafl.base.files import is_file_name
+from dmafl.experiments.run.statuses import RunStatus, UnitStatus
+from dmafl.simulation.run_name import RunName
+
+SCHEMA = 2
+FIELDS = (
+    "schema",
+    "status",
+    "scenario",
+    "worlds",
+    "schemes",
+    "seeds",
+    "versions",
+    "data",
+    "plan_sha256",
+    "measured",
+    "own",
+    "units",
+    "files",
+    "sha256",
+)
+OWN = ("schemes", "models", "datasets", "streams", "world")
+"""Kinds of things that a user may bring from Python, which no file holds."""
+DATA = ("dataset", "source", "sha256", "stand_in", "test_samples")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_OUTPUT = re.compile(r"((models|plans|measured)/)?[^/\\\x00]{1,200}")
+_REMEDY = "The file is damaged: run again."
+
+Test = Callable[[Any], bool]
+
+
+def check_manifest(manifest: Any, path: Path) -> None:
+    """Refuse a manifest that is none, or does not say what it must."""
+    schema = manifest.get("schema") if isinstance(manifest, dict) else None
+    if schema != SCHEMA or isinstance(schema, bool):
+        raise bad_input(
+            f"{path}: schema",
+            f"must be {SCHEMA}, the version of runs this dmafl reads",
+            schema,
+            "It was made by another version of dmafl: use that one, or run again.",
+        )
+    for name in FIELDS:
+        if name not in manifest:
+            raise bad_input(f"{path}: {name}", "must be in the manifest of a run", None, _REMEDY)
+    for name in manifest:
+        if name not in FIELDS:
+            raise bad_input(f"{path}: {name[:60]}", "must be a known field", manifest[name], _REMEDY)
+    for name, (rule, test) in _fields(manifest).items():
+        if not test(manifest[name]):
+            raise bad_input(f"{path}: {name}", rule, manifest[name], _REMEDY)
+    _check_units(manifest, path)
+
+
+def _fields(manifest: Mapping[str, Any]) -> dict[str, tuple[str, Test]]:
+    """Field -> its rule in words and as a test, in an order in which each may rely on those before it."""
+
+    def seeds_of(value: Any) -> bool:
+        return _is_table(value, _is_checksum) and set(value) <= set(map(str, manifest["seeds"]))
+
+    def tasks(value: Any) -> bool:
+        wanted = manifest["scenario"].get("tasks")
+        return isinstance(wanted, dict) and isinstance(value, dict) and set(value) == set(wanted)
+
+    return {
+        "status": ("must be one of " + ", ".join(RunStatus), lambda value: value in list(RunStatus)),
+        "schemes": (
+            "must be different names that a file may have, at least one",
+            lambda value: _are_different(value, str) and all(map(is_file_name, value)),
+        ),
+        "seeds": (
+            "must be different whole numbers >= 0, at least one",
+            lambda value: _are_different(value, int) and min(value) >= 0,
+        ),
+        "scenario": ("must be a table", lambda value: isinstance(value, dict)),
+        "worlds": (
+            "must be a table with a world for every seed, and no other",
+            lambda value: isinstance(value, dict) and set(value) == set(map(str, manifest["seeds"])),
+        ),
+        "versions": (
+            "must be a table of texts",
+            lambda value: _is_table(value, lambda text: isinstance(text, str)),
+        ),
+        "data": (
+            "must be a table with the data of every task",
+            lambda value: tasks(value) and all(map(_is_data, value.values())),
+        ),
+        "plan_sha256": ("must be a checksum or null", lambda value: value is None or _is_checksum(value)),
+        "measured": ("must be a table of checksums, by seed", seeds_of),
+        "own": (
+            "must be a table of names, by kind",
+            lambda value: (
+                isinstance(value, dict) and set(value) == set(OWN) and all(map(_are_names, value.values()))
+            ),
+        ),
+        "units": ("must be a table", lambda value: _is_table(value, lambda unit: isinstance(unit, dict))),
+        "files": (
+            "must be a table of checksums, by the names of outputs",
+            lambda value: _is_table(value, _is_checksum) and all(map(_is_output, value)),
+        ),
+        "sha256": ("must be text", lambda value: isinstance(value, str)),
+    }
+
+
+def _check_units(manifest: Mapping[str, Any], path: Path) -> None:
+    wanted = set(map(str, RunName.of_all(manifest["schemes"], manifest["seeds"])))
+    if set(manifest["units"]) != wanted:
+        odd = sorted(set(manifest["units"]) ^ wanted)[0]
+        raise bad_input(
+            f"{path}: units", "must have an entry for every scheme and seed, and no other", odd, _REMEDY
+        )
+    tasks = set(manifest["scenario"]["tasks"])
+    for name, unit in manifest["units"].items():
+        tests: dict[str, tuple[str, Test]] = {
+            "status": ("must be waiting, finished or failed: ...", _is_status),
+            "tasks": (
+                "must have aggregations, of and diverged of every task",
+                lambda value: (
+                    isinstance(value, dict) and set(value) == tasks and all(map(_is_reached, value.values()))
+                ),
+            ),
+            "lost": (
+                "must have task, device, reason and time_s of each",
+                lambda value: isinstance(value, list) and all(_is_loss(loss, tasks) for loss in value),
+            ),
+            "rounds": ("must be true or false", lambda value: isinstance(value, bool)),
+        }
+        ended = {"tasks", "lost", "rounds"} & set(unit)
+        for field in ("status", *(("tasks", "lost", "rounds") if ended else ())):
+            rule, test = tests[field]
+            if not test(unit.get(field)):
+                raise bad_input(f"{path}: units.{name}.{field}", rule, unit.get(field), _REMEDY)
+        odd_fields = set(unit) - set(tests)
+        if odd_fields or (unit["status"] == "finished" and not ended):
+            rule = "must have tasks, lost and rounds once it has ended, and no other entries"
+            raise bad_input(f"{path}: units.{name}", rule, sorted(unit), _REMEDY)
+
+
+def _is_status(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and UnitStatus.parse(value) is not None
+    except ValueError:
+        return False
+
+
+def _is_reached(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and set(value) == {"aggregations", "of", "diverged"}
+        and all(map(_is_count, value.values()))
+    )
+
+
+def _is_loss(value: Any, tasks: set[str]) -> bool:
+    return (
+        isinstance(value, dict)
+        and set(value) == {"task", "device", "reason", "time_s"}
+        and isinstance(value["task"], str)
+        and value["task"] in tasks
+        and _is_count(value["device"])
+        and isinstance(value["reason"], str)
+        and isinstance(value["time_s"], int | float)
+        and not isinstance(value["time_s"], bool)
+        and math.isfinite(value["time_s"])
+        and value["time_s"] >= 0
+    )
+
+
+def _is_data(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and set(value) == set(DATA)
+        and all(isinstance(value[name], str) for name in ("dataset", "source", "sha256"))
+        and isinstance(value["stand_in"], bool)
+        and _is_count(value["test_samples"])
+        and value["test_samples"] > 0
+    )
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
+
+
+def _is_checksum(value: Any) -> bool:
+    return isinstance(value, str) and _SHA256.fullmatch(value) is not None
+
+
+def _is_output(name: Any) -> bool:
+    """A name inside the folder: never a path out of it."""
+    return _OUTPUT.fullmatch(name) is not None and ".." not in name.split("/")
+
+
+def _is_table(value: Any, test: Test) -> bool:
+    return isinstance(value, dict) and all(map(test, value.values()))
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def _are_different(value: Any, kind: type) -> bool:
+    if not isinstance(value, list) or not value:
+        return False
+    good = all(isinstance(entry, kind) and not isinstance(entry, bool) for entry in value)
+    return good and len(set(value)) == len(value)

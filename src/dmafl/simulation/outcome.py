@@ -1,0 +1,65 @@
+"""How the run of one scheme and seed ended: aggregations of each task, and devices that were lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class TaskOutcome:
+    """What became of one task."""
+
+    aggregations: int
+    slots: int
+    """Aggregations that the scenario asks for."""
+    diverged: int
+    """Local models that were not finite and changed nothing."""
+
+    def plain(self) -> dict[str, int]:
+        """As a file has it."""
+        return {"aggregations": self.aggregations, "of": self.slots, "diverged": self.diverged}
+
+    @classmethod
+    def from_plain(cls, given: Mapping[str, Any]) -> TaskOutcome:
+        """From `plain`."""
+        return cls(given["aggregations"], given["of"], given["diverged"])
+
+
+@dataclass(frozen=True)
+class DeviceLoss:
+    """A device that got no more orders of a task."""
+
+    task: str
+    device: int
+    reason: str
+    """battery, window or left."""
+    time_s: float
+
+
+@dataclass(frozen=True)
+class SchemeOutcome:
+    """How the run of one scheme and seed ended, or how far it had come when it was stopped."""
+
+    tasks: Mapping[str, TaskOutcome]
+    lost: tuple[DeviceLoss, ...]
+    rounds: bool
+    """Whether several local models may make one aggregation."""
+
+    def plain(self) -> dict[str, Any]:
+        """As a file has it."""
+        return {
+            "tasks": {name: task.plain() for name, task in self.tasks.items()},
+            "lost": [asdict(loss) for loss in self.lost],
+            "rounds": self.rounds,
+        }
+
+    @classmethod
+    def from_plain(cls, given: Mapping[str, Any]) -> SchemeOutcome:
+        """From `plain`."""
+        return cls(
+            {name: TaskOutcome.from_plain(task) for name, task in given["tasks"].items()},
+            tuple(DeviceLoss(**loss) for loss in given["lost"]),
+            given["rounds"],
+        )
