@@ -213,7 +213,7 @@ def cut_off(size: tuple[int, int, int], kind: tuple[str, str], solver: str, limi
     effort = Effort(1e6, time_limit_s=limit_s)
     problem = problem_in_time(effort, world, known, quality=kind[0], dissimilarity=kind[1])
     try:
-        status = solve(problem, solver=solver, effort=effort).status
+        status = str(solve(problem, solver=solver, effort=effort).status)
     except Infeasible as refusal:
         status = str(refusal)
     return {

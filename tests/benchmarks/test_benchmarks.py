@@ -86,7 +86,7 @@ def test_gram_ranking(tmp_path: Path) -> None:
         ("tiny", "gap to brute force"),
         ("sizes", "executable"),
         ("growth", "first plan in"),
-        ("cutoffs", "cut off after 0.5 s"),
+        ("cutoffs", "cut off by the time limit"),
         ("responses", "held"),
         ("odd", "scenarios"),
     ],

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import dmafl
+from dmafl.schedule.plan_status import PlanStatus
 
 SMALL = """preset = "demo"
 [fleet]
@@ -86,8 +87,8 @@ def test_a_plan_that_was_cut_off_says_so(
     ticking(monkeypatch, 0.1)
     told = command("plan", small, *SHARP, "--time-limit", "30", "-o", "plan.json")
     assert told.code == 0, told.err
-    assert "Status: cut off after 30 s" in told.out
-    assert dmafl.read_plan(tmp_path / "plan.json").plan.status.startswith("cut off after 30 s")
+    assert "Status: cut off by the time limit. For the plan of the whole effort" in told.out
+    assert dmafl.read_plan(tmp_path / "plan.json").plan.status is PlanStatus.CUT_OFF
 
 
 def test_no_time_for_any_plan_is_exit_code_2(

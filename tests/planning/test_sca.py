@@ -12,6 +12,7 @@ from dmafl.planning.placement import place_jobs
 from dmafl.planning.resources.best_resources import solve_resources
 from dmafl.planning.sca.algorithm import ScaResult, sca
 from dmafl.planning.sca.relaxation import RelaxedProblem, first_point, occupied, relax
+from dmafl.planning.sca.status import ScaStatus
 from dmafl.planning.sca.subproblem import LinearRows
 from dmafl.planning.sca.surrogates import ObjectiveSurrogate, couplings, curvature, within
 from dmafl.reports.figures.trace import draw_trace
@@ -218,7 +219,7 @@ def test_floors_and_a_single_device():
 
 def test_nobody_can_upload():
     found: ScaResult = sca(problem_of(MODELS[2], window_s=1e-6))
-    assert found.status == "infeasible"
+    assert found.status is ScaStatus.INFEASIBLE
     assert found.decisions == ()
 
 

@@ -15,6 +15,7 @@ from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.manifest_rules import OWN, SCHEMA
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
+from dmafl.schedule.plan_quality import PlanQuality
 from dmafl.simulation.records import METRICS, PERIODS
 
 SEVEN = ("dma-fl", "dma-fl-nr", "dma-fl-ns", "fedasync", "fedavg-full", "fedavg-partial", "fedbuff")
@@ -102,7 +103,9 @@ def write_run(
             }
             for task in tasks
         }
-        made_plan = dmafl.Plan(world, dmafl.round_robin(world), quality="calibrated+gram", terms=terms)
+        made_plan = dmafl.Plan(
+            world, dmafl.round_robin(world), quality=PlanQuality("calibrated", "gram"), terms=terms
+        )
         dmafl.write_plan(made_plan, folder / "plans" / f"{schemes[0]}-s{seeds[0]}.json")
     return folder
 

@@ -166,17 +166,6 @@ class Effort:
         """Tell the watcher."""
         self.watch(Progress(self.used, stage, found.objective, found.violation))
 
-    @property
-    def status(self) -> str:
-        """What a plan says of a cut-off; empty if there was none."""
-        if not self.cut_off:
-            return ""
-        done = min(self.used / self.amount, 1.0)
-        return (
-            f"cut off after {self.time_limit_s:g} s with {done:.0%} of the effort done; "
-            "for the plan of the whole effort leave the time limit out or raise it"
-        )
-
 
 UNLIMITED = Effort(math.inf)
 """For callers that count nothing."""

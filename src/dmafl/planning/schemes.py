@@ -15,6 +15,7 @@ from dmafl.planning.search.half_given import orders_for, resources_for
 from dmafl.planning.solve import solve
 from dmafl.planning.task_estimates import TaskEstimates
 from dmafl.schedule.plan import Plan
+from dmafl.schedule.plan_quality import PlanQuality
 from dmafl.schemes.draws import Drawn
 from dmafl.schemes.fedasync import fedasync
 from dmafl.simulation.dry_run import dry_run
@@ -54,7 +55,7 @@ def _plan(problem: Problem, roomy: Problem, found: Incumbent, scheme: str) -> Pl
         world=problem.world,
         schedule=schedule,
         solver=scheme,
-        quality=f"{problem.quality}+{problem.dissimilarity}",
+        quality=PlanQuality(problem.quality, problem.dissimilarity),
         objective=worth.objective,
         terms=worth.terms,
     )

@@ -29,10 +29,11 @@ from dmafl.planning.search.exhaustive import exhaustive
 from dmafl.planning.search.repair import fastest, in_turn, repaired, whole_and_repaired
 from dmafl.planning.task_estimates import TaskEstimates
 from dmafl.schedule.plan import Plan
+from dmafl.schedule.plan_quality import PlanQuality
+from dmafl.schedule.plan_status import PlanStatus
 from dmafl.world.world import World
 
 SOLVERS = ("auto", "sca", "exhaustive")
-TOO_LITTLE = "effort used up before all schedules were tried; raise --effort"
 KEPT_BACK = 1.5
 """How much longer than that of the first plan the making of the last one may take."""
 
@@ -107,10 +108,12 @@ def solved(
             raise Infeasible(no_plan_in_time(effort)) from cause
         else:
             raise
-    status = effort.status
-    if not status and name == "exhaustive":
-        status = "best of all schedules" if effort.leaves() else TOO_LITTLE
-    return replace(plan, status=status) if status else plan
+    if effort.cut_off:
+        return replace(plan, solver_status=PlanStatus.CUT_OFF)
+    if name == "exhaustive":
+        status = PlanStatus.BEST_OF_ALL if effort.leaves() else PlanStatus.EFFORT_USED_UP
+        return replace(plan, solver_status=status)
+    return plan
 
 
 def _first(
@@ -165,7 +168,7 @@ def finished(
         world=problem.world,
         schedule=schedule,
         solver=solver,
-        quality=f"{problem.quality}+{problem.dissimilarity}",
+        quality=PlanQuality(problem.quality, problem.dissimilarity),
         seed=seed,
         objective=worth.objective,
         terms=worth.terms,

@@ -10,6 +10,8 @@ from typing import Any
 from dmafl.base.files import sha256_of
 from dmafl.schedule.checks import Check
 from dmafl.schedule.jobs import Schedule
+from dmafl.schedule.plan_quality import NO_QUALITY, PlanQuality
+from dmafl.schedule.plan_status import PlanStatus
 from dmafl.schedule.rules import check_schedule
 from dmafl.schedule.timeline import Timeline, replay
 from dmafl.world.world import World
@@ -24,9 +26,9 @@ class Plan:
     world: World
     schedule: Schedule
     solver: str = "manual"
-    quality: str = "none"
-    status: str = ""
-    """What the solver says; left empty, `executable` or `not executable` by the rules."""
+    quality: PlanQuality = NO_QUALITY
+    solver_status: PlanStatus | None = None
+    """What the solver says, or the file that the plan was read from; None: nothing beyond the rules."""
     seed: int = 0
     objective: float | None = None
     terms: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -46,6 +48,11 @@ class Plan:
     def executable(self) -> bool:
         """Whether every rule holds."""
         return all(check.ok for check in self.checks)
+
+    @property
+    def status(self) -> PlanStatus:
+        """What the solver says, or else whether the plan is executable."""
+        return PlanStatus.of_rules(self.executable) if self.solver_status is None else self.solver_status
 
 
 def jobs_checksum(plan: Plan) -> str:

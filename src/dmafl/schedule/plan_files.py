@@ -23,6 +23,8 @@ from dmafl.base.files import (
 )
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.plan import SCHEMA, Plan
+from dmafl.schedule.plan_quality import PlanQuality
+from dmafl.schedule.plan_status import PlanStatus
 from dmafl.schedule.recorded_world import recorded_world
 from dmafl.world.world import World
 
@@ -113,8 +115,8 @@ def _read(path: Path) -> PlanFile:
         world=world,
         schedule=Schedule.from_columns({name: numbers[name] for name in DECISIONS}),
         solver=header["solver"],
-        quality=header["quality"],
-        status=header["status"],
+        quality=PlanQuality.parse(header["quality"]),
+        solver_status=_status(header["status"]),
         seed=header["seed"],
         objective=header["objective"],
         terms=header["terms"],
@@ -149,8 +151,8 @@ def _header(plan: Plan) -> dict[str, Any]:
         "constants": dict(plan.constants),
         "seed": plan.seed,
         "solver": plan.solver,
-        "quality": plan.quality,
-        "status": plan.status or ("executable" if plan.executable else "not executable"),
+        "quality": str(plan.quality),
+        "status": str(plan.status),
         "objective": plan.objective,
         "terms": {task: dict(terms) for task, terms in plan.terms.items()},
         "violations": {check.name: check.violation for check in plan.checks},
@@ -269,6 +271,14 @@ def _check_header(header: Any, path: Path) -> None:
             raise bad_input(f"terms.{task[:60]}", "must be a table of terms", terms, _REWRITE)
         for term, value in terms.items():
             _check_number(f"terms.{task[:60]}.{term[:60]}", value)
+
+
+def _status(text: str) -> PlanStatus:
+    try:
+        return PlanStatus(text)
+    except ValueError:
+        known = ", ".join(f"{status.value!r}" for status in PlanStatus)
+        raise bad_input("status", f"must be one of {known}", text, _REWRITE) from None
 
 
 def _check_number(name: str, value: Any) -> None:

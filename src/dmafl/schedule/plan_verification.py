@@ -11,6 +11,8 @@ import numpy as np
 from dmafl.schedule.checks import Check, exceeds
 from dmafl.schedule.plan import Plan
 from dmafl.schedule.plan_files import DERIVED, PlanFile, read_plan
+from dmafl.schedule.plan_quality import NO_QUALITY, PlanQuality
+from dmafl.schedule.plan_status import PlanStatus
 
 RECORDED_TOLERANCE = 1e-9
 """Relative difference allowed between a recorded number and its replay: two machines' logarithms and sums differ
@@ -19,8 +21,6 @@ DISSIMILARITIES = ("gram", "diagonal")
 SOLVERS = ("auto", "sca", "exhaustive", "dma-fl", "dma-fl-nr", "dma-fl-ns", "dma-fl-online")
 """Who makes plans for a quality; a plan without one may be anybody's."""
 ENERGIES = ("uplink_J", "compute_J", "downlink_J")
-STATUSES = {"executable": True, "not executable": False}
-"""What a status says of the rules, where it says just that."""
 _CHANGED = "The file was changed after it was written: write it again."
 
 
@@ -58,8 +58,8 @@ def check_recorded(file: PlanFile) -> Check:
         if broken.any():
             size = np.where(np.isnan(error), np.inf, error)
             k = int(np.argmax(size))
-            told = f"jobs[{k}].{name}: {file.recorded[name][k]:.12g} recorded, {replayed[k]:.12g} replayed"
-            worst = max(worst, (float(size[k]), told))
+            place = f"jobs[{k}].{name}: {file.recorded[name][k]:.12g} recorded, {replayed[k]:.12g} replayed"
+            worst = max(worst, (float(size[k]), place))
     return Check(
         "recorded",
         "recorded times and energies equal the replay",
@@ -73,11 +73,11 @@ def check_recorded(file: PlanFile) -> Check:
 
 def check_claims(file: PlanFile) -> Check:
     """The recorded violations are those of the replay."""
-    found = {check.name: check.violation for check in file.plan.checks}
+    replayed = {check.name: check.violation for check in file.plan.checks}
     wrong = [
-        f"{name}: {file.violations.get(name)} recorded, {found.get(name)} found"
-        for name in sorted(found.keys() | file.violations.keys())
-        if not _close(found.get(name, math.nan), file.violations.get(name, math.nan), least=1.0)
+        f"{name}: {file.violations.get(name)} recorded, {replayed.get(name)} found"
+        for name in sorted(replayed.keys() | file.violations.keys())
+        if not _close(replayed.get(name, math.nan), file.violations.get(name, math.nan), least=1.0)
     ]
     return _entries("claims", "recorded violations equal those found", wrong)
 
@@ -99,19 +99,18 @@ def check_scenario(file: PlanFile) -> Check:
 def check_names(file: PlanFile) -> Check:
     """Solver, quality, status, seed and the tasks of terms are such as there are."""
     plan, wrong = file.plan, []
-    if plan.quality != "none":
-        model, _, dissimilarity = plan.quality.partition("+")
-        known = hasattr(plan.world.scenario.objective, f"quality_weight_{model}")
-        if not known or dissimilarity not in DISSIMILARITIES:
-            wrong.append(f"quality: {plan.quality!r} is not known")
+    if plan.quality != NO_QUALITY:
+        known = hasattr(plan.world.scenario.objective, _weight_name(plan.quality))
+        if not known or plan.quality.dissimilarity not in DISSIMILARITIES:
+            wrong.append(f"quality: {str(plan.quality)!r} is not known")
         if plan.solver not in SOLVERS:
             wrong.append(f"solver: {plan.solver!r} is not known")
         if set(plan.terms) != set(plan.world.task_names):
             wrong.append(f"terms: of {', '.join(plan.terms) or 'no task'}")
-    if not plan.solver.isprintable() or not plan.solver or not plan.status.isprintable():
-        wrong.append("solver, status: must be one line of text")
-    if plan.status in STATUSES and STATUSES[plan.status] is not plan.executable:
-        wrong.append(f"status: {plan.status!r}, but the rules say otherwise")
+    if not plan.solver.isprintable() or not plan.solver:
+        wrong.append("solver: must be one line of text")
+    if plan.status.speaks_of_rules and plan.status is not PlanStatus.of_rules(plan.executable):
+        wrong.append(f"status: {plan.status.value!r}, but the rules say otherwise")
     if plan.seed < 0:
         wrong.append(f"seed: {plan.seed}")
     return _entries("names", "solver, quality, status, seed and tasks are such as there are", wrong)
@@ -124,7 +123,7 @@ def check_worth(file: PlanFile) -> Check:
     """
     plan = file.plan
     wrong: list[str] = []
-    if plan.quality != "none" and not check_names(file).places:
+    if plan.quality != NO_QUALITY and not check_names(file).places:
         wrong = _constants(plan) + [
             line for number in range(plan.world.task_count) for line in _terms(plan, number)
         ]
@@ -139,7 +138,7 @@ def objective_of(plan: Plan) -> float:
     """The objective that follows from the recorded terms. Eq. (Example1), with one sum over tasks."""
     scenario = plan.world.scenario
     weights = scenario.objective
-    c1 = getattr(weights, f"quality_weight_{plan.quality.partition('+')[0]}")
+    c1 = getattr(weights, _weight_name(plan.quality))
     c2, c3 = weights.device_energy_weight, weights.station_energy_weight
     total = 0.0
     for name, task in scenario.tasks.items():
@@ -151,13 +150,13 @@ def objective_of(plan: Plan) -> float:
 
 def _terms(plan: Plan, number: int) -> list[str]:
     name = plan.world.task_names[number]
-    terms, own = plan.terms[name], plan.schedule.task == number
+    terms, of_task = plan.terms[name], plan.schedule.task == number
     missing = [term for term in ("quality", *ENERGIES) if term not in terms]
     if missing:
         return [f"terms.{name}: no {', '.join(missing)}"]
     wrong = []
     for column in ENERGIES:
-        again = float(getattr(plan.timeline, column)[own].sum())
+        again = float(getattr(plan.timeline, column)[of_task].sum())
         if not _close(terms[column], again):
             wrong.append(f"terms.{name}.{column}: {terms[column]} recorded, {again!r} replayed")
     parts = [value for term, value in terms.items() if term not in ("quality", *ENERGIES)]
@@ -168,18 +167,23 @@ def _terms(plan: Plan, number: int) -> list[str]:
 
 def _constants(plan: Plan) -> list[str]:
     """Where the constants that the plan was made with contradict the rest of it; there may be none."""
-    told, (model, _, dissimilarity) = plan.constants, plan.quality.partition("+")
-    weight = getattr(plan.world.scenario.objective, f"quality_weight_{model}")
-    expected = {"quality": model, "dissimilarity": dissimilarity, "c1": weight}
+    constants, quality = plan.constants, plan.quality
+    weight = getattr(plan.world.scenario.objective, _weight_name(quality))
+    expected = {"quality": quality.loss_model, "dissimilarity": quality.dissimilarity, "c1": weight}
     wrong = [
-        f"constants.{name}: {told[name]!r}, but the plan has {value!r}"
+        f"constants.{name}: {constants[name]!r}, but the plan has {value!r}"
         for name, value in expected.items()
-        if name in told and told[name] != value
+        if name in constants and constants[name] != value
     ]
-    tasks = told.get("tasks", {name: {} for name in plan.world.task_names})
+    tasks = constants.get("tasks", {name: {} for name in plan.world.task_names})
     if not isinstance(tasks, dict) or set(tasks) != set(plan.world.task_names):
         wrong.append("constants.tasks: not those of the scenario")
     return wrong
+
+
+def _weight_name(quality: PlanQuality) -> str:
+    """Key of the weight c1 of a loss model in the scenario's objective."""
+    return f"quality_weight_{quality.loss_model}"
 
 
 def _close(a: float, b: float, least: float = 0.0) -> bool:

@@ -100,7 +100,7 @@ def test_a_change_makes_a_new_one(content: dict[str, Any]) -> None:
 def test_damage_is_seen(content: dict[str, Any]) -> None:
     manifest = Manifest.from_plain(content, HERE)
     assert replace(manifest, versions={"dmafl": "0"}).checksum != manifest.sha256
-    with pytest.raises(BadInput, match="units.dma-fl-s7.status` must be waiting, finished or failed"):
+    with pytest.raises(BadInput, match=r"units\.dma-fl-s7\.status` must be waiting, finished or failed"):
         Manifest.from_plain(content | {"units": content["units"] | {"dma-fl-s7": {"status": "done"}}}, HERE)
     with pytest.raises(BadInput, match="status` must be one of running, finished, failed"):
         Manifest.from_plain(content | {"status": "done"}, HERE)

@@ -104,7 +104,7 @@ def _quality(plan: Plan | None, task: str) -> dict[str, float]:
     terms: Mapping[str, float] = plan.terms.get(task, {}) if plan is not None else {}
     if plan is None or "quality" not in terms:
         return {}
-    predicts = plan.quality.startswith("calibrated")
+    predicts = plan.quality.loss_model == "calibrated"
     return {"quality": terms["quality"]} | ({"predicted_loss": terms["quality"]} if predicts else {})
 
 

@@ -15,6 +15,7 @@ from dmafl.planning.problem import Problem
 from dmafl.planning.sca.iterations import Iteration, Penalties, ScaIterations
 from dmafl.planning.sca.relaxation import NoCandidate, RelaxedProblem, first_point, relax
 from dmafl.planning.sca.rounding import nudged, rounded, with_samples
+from dmafl.planning.sca.status import ScaStatus
 from dmafl.planning.sca.surrogates import couplings, violation
 
 FIRST_ITERATIONS = 14
@@ -44,8 +45,7 @@ class ScaResult:
     decisions: tuple[TaskDecision, ...]
     objective: float
     trace: tuple[Iteration, ...]
-    status: str
-    """converged, iteration_limit, infeasible."""
+    status: ScaStatus
     kkt_residual: float
     """Of the last iteration before rounding."""
     violation: float
@@ -75,7 +75,7 @@ def sca(
         effort.look()
         relaxed = relax(problem, effort.look)
     except NoCandidate:
-        return ScaResult((), np.inf, (), "infeasible", np.inf, np.inf, time.perf_counter() - began)
+        return ScaResult((), np.inf, (), ScaStatus.INFEASIBLE, np.inf, np.inf, time.perf_counter() - began)
     v = first_point(relaxed, seed)
     effort.look()
     descent = ScaIterations(
@@ -83,9 +83,9 @@ def sca(
     )
     points, decided = _stages(descent, max_iterations)
     found = rounded(descent.relaxed, points, seed, effort)
-    status = "converged" if decided else "iteration_limit"
+    status = ScaStatus.CONVERGED if decided else ScaStatus.ITERATION_LIMIT
     if found.violation > 0:
-        status = "infeasible"
+        status = ScaStatus.INFEASIBLE
     trace = tuple(descent.trace)
     return ScaResult(
         found.decisions,

@@ -31,7 +31,7 @@ def plan_terms(gathered: RunSet) -> list[dict[str, Any]]:
                 found.append(
                     {
                         "plan": name,
-                        "model": plan.quality,
+                        "model": str(plan.quality),
                         "task": gathered.tasks.index(task),
                         "terms": {
                             term: short(_number(value, f"{path}: terms.{task}.{term}"))

@@ -9,6 +9,7 @@ from rich.table import Table
 from dmafl.reports.terminal.console import number, table
 from dmafl.reports.terminal.energy_table import task_energy_table
 from dmafl.schedule.plan import Plan
+from dmafl.schedule.plan_status import PlanStatus
 
 ENERGIES = ("uplink_J", "compute_J", "downlink_J")
 
@@ -19,8 +20,8 @@ def print_plan(out: Console, plan: Plan) -> None:
     out.print(work_table(plan))
     if plan.terms:
         out.print(terms_table(plan))
-    if plan.status:
-        out.print(f"Status: {plan.status}.", highlight=False, markup=False)
+    if plan.status is not PlanStatus.EXECUTABLE:
+        out.print(f"Status: {plan.status.sentence}", highlight=False, markup=False)
 
 
 def work_table(plan: Plan) -> Table:

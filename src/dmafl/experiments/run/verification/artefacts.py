@@ -19,6 +19,7 @@ from dmafl.planning.problem import make_problem
 from dmafl.planning.task_estimates import estimates_from
 from dmafl.schedule.plan import jobs_checksum
 from dmafl.schedule.plan_files import PlanFile
+from dmafl.schedule.plan_quality import NO_QUALITY
 from dmafl.schedule.plan_verification import check_file
 from dmafl.schemes.registry import PLANNED
 from dmafl.simulation.records import DIVERGED
@@ -236,7 +237,7 @@ def _plan(opened: Opened, file: PlanFile, scheme: str, seed: int) -> list[str]:
         wrong.append(f"made by {plan.solver!r}")
     if plan.solver == "auto":
         wrong += [str(check) for check in plan.checks if not check.ok]
-    if not wrong and seed in opened.measured and plan.quality != "none":
+    if not wrong and seed in opened.measured and plan.quality != NO_QUALITY:
         wrong += _worth(opened, file, seed)
     return wrong
 
@@ -244,9 +245,10 @@ def _plan(opened: Opened, file: PlanFile, scheme: str, seed: int) -> list[str]:
 def _worth(opened: Opened, file: PlanFile, seed: int) -> list[str]:
     """Terms and objective that do not follow from the measured constants of the run."""
     plan = file.plan
-    quality, _, dissimilarity = plan.quality.partition("+")
-    estimates = estimates_from(plan.world.scenario, opened.measured[seed])
-    problem = make_problem(plan.world, estimates, quality=quality, dissimilarity=dissimilarity)
+    quality, estimates = plan.quality, estimates_from(plan.world.scenario, opened.measured[seed])
+    problem = make_problem(
+        plan.world, estimates, quality=quality.loss_model, dissimilarity=quality.dissimilarity
+    )
     again = evaluate(problem, plan.schedule)
     told = {(task, term): value for task, terms in plan.terms.items() for term, value in terms.items()}
     found = {(task, term): value for task, terms in again.terms.items() for term, value in terms.items()}
