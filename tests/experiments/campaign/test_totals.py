@@ -9,12 +9,13 @@ import pytest
 
 import dmafl
 from dmafl.experiments.campaign.totals import PHASES, totals
+from dmafl.simulation.periods import Periods
 from support.small_runs import dataset, scenario, softmax
 
 
-def jobs() -> dict[str, np.ndarray]:
+def jobs() -> Periods:
     """One job that was taken, one computed and not taken, one that was only sent a model, one not even that."""
-    return {
+    columns = {
         "device": np.asarray([0, 1, 2, 3]),
         "steps": np.asarray([3, 5, 7, 11]),
         "batch": np.asarray([2, 2, 2, 2]),
@@ -24,7 +25,9 @@ def jobs() -> dict[str, np.ndarray]:
         "uplink_J": np.asarray([0.1, 0.0, 0.0, 0.0]),
         "compute_J": np.asarray([1.0, 2.0, 0.0, 0.0]),
         "downlink_J": np.asarray([0.01, 0.02, 0.04, 0.0]),
+        "outcome": np.asarray(["aggregated", "unfinished", "unfinished", "unfinished"], dtype=object),
     }
+    return Periods(columns)
 
 
 def test_jobs_that_were_computed_count_and_all_energy_does() -> None:
@@ -37,7 +40,7 @@ def test_jobs_that_were_computed_count_and_all_energy_does() -> None:
 
 
 def test_without_a_model_taken_there_is_no_staleness() -> None:
-    none = jobs() | {"staleness": np.full(4, -1)}
+    none = jobs().where(np.asarray([False, True, True, True]))
     assert (totals(none).staleness, totals(none).max_staleness) == (None, None)
 
 
@@ -51,9 +54,7 @@ def test_energies_are_those_of_the_ledger_bit_for_bit(tmp_path: Path) -> None:
         models={"one": softmax},
         datasets={"one": dataset()},
     )
-    columns = {
-        name: run.periods.column(name).to_numpy(zero_copy_only=False) for name in run.periods.column_names
-    }
+    columns = Periods.of_table(run.periods)
     of_task, last = totals(columns), run.metrics.to_pylist()[-1]
     assert [getattr(of_task, phase) for phase in (*PHASES, "energy_J")] == [
         last[phase] for phase in (*PHASES, "energy_J")

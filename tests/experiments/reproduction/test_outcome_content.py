@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import dmafl
-from dmafl.experiments.reproduction.outcome_content import columns_of, computed_by
+from dmafl.experiments.reproduction.outcome_content import computed_by
 from dmafl.experiments.reproduction.results import Results
 from dmafl.scenario.keys import with_values
+from dmafl.simulation.periods import Metrics, Periods
 
 SMALL = (
     ("tasks.mnist.slots", 12),
@@ -29,12 +30,8 @@ def test_computing_energy_by_time_is_the_ledgers(tmp_path, scheme):
         }
     )
     run = dmafl.run(scenario, schemes=[scheme], output=tmp_path / "run")
-    metrics, periods = columns_of(run.metrics), columns_of(run.periods)
     for task in tasks:
-        tests, own = (
-            {name: column[table["task"] == task] for name, column in table.items()}
-            for table in (metrics, periods)
-        )
+        tests, own = Metrics.of_table(run.metrics).of_task(task), Periods.of_table(run.periods).of_task(task)
         booked = computed_by(own, own["compute_J"], tests["time_s"])
         np.testing.assert_allclose(booked, tests["compute_J"], rtol=1e-9)
 

@@ -17,6 +17,7 @@ from dmafl.base.errors import BadInput
 from dmafl.calibration.measured import Measured
 from dmafl.experiments.run import expected_loss as module
 from dmafl.experiments.run.expected_loss import TaskTheory, judged, realised
+from dmafl.simulation.periods import Periods
 from dmafl.simulation.records import QUALITY
 from dmafl.theory.course import predict_jobs
 from dmafl.theory.sharp import sharp
@@ -63,7 +64,7 @@ def jobs_of(done: dmafl.Run, task: str) -> Any:
         if (row["scheme"], row["seed"], row["task"], row["outcome"]) == ("fedasync", 0, task, "aggregated")
     ]
     columns = {name: np.asarray([row[name] for row in own]) for name in own[0]}
-    return realised(columns, SMALL.tasks[task])
+    return realised(Periods(columns), SMALL.tasks[task])
 
 
 @pytest.mark.parametrize("task", SMALL.tasks)

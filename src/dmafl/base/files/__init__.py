@@ -10,7 +10,7 @@ from dmafl.base.files.checked import (
 from dmafl.base.files.csv_table import read_csv
 from dmafl.base.files.locking import LOCK, locked
 from dmafl.base.files.notices import say_once
-from dmafl.base.files.parquet import parse_parquet, read_parquet
+from dmafl.base.files.parquet import columns_of, parse_parquet, read_parquet
 from dmafl.base.files.reading import naming, open_regular, read_bytes, read_text
 from dmafl.base.files.safe_names import file_name, is_file_name
 from dmafl.base.files.strict_json import parse_json, read_json
@@ -29,6 +29,7 @@ __all__ = [
     "LOCK",
     "canonical_json",
     "check_sha256",
+    "columns_of",
     "file_name",
     "is_file_name",
     "json_bytes",

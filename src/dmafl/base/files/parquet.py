@@ -109,3 +109,8 @@ def _is_text(kind: DataType) -> bool:
 
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner))
+
+
+def columns_of(table: Any) -> dict[str, Any]:
+    """The columns of a table as arrays, by name."""
+    return {name: table.column(name).to_numpy(zero_copy_only=False) for name in table.column_names}

@@ -12,19 +12,17 @@ count all jobs that were ordered, and steps that no device computed and nobody p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dmafl.schedule.plan import Plan
 from dmafl.simulation.ledger import sum_J
+from dmafl.simulation.periods import Periods
+from dmafl.simulation.records import AGGREGATED
 
 PHASES = ("uplink_J", "compute_J", "downlink_J")
 """Energies of a job: upload and computation by the device, download by the base station."""
-Columns = Mapping[str, Any]
-"""One array for each name, with one entry for each job."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +54,9 @@ class Totals:
         return self.uplink_J + self.compute_J + self.downlink_J
 
 
-def totals(jobs: Columns) -> Totals:
+def totals(jobs: Periods) -> Totals:
     """Totals of the jobs of one task. Energies are summed as the ledger of a run does."""
-    computed = jobs["compute_s"] > 0  # the time of a computation that was not paid for is 0
-    staleness = jobs["staleness"][jobs["staleness"] >= 0]
+    computed, staleness = jobs.computed, jobs["staleness"][jobs.taken]
     return Totals(
         jobs=int(computed.sum()),
         devices=len(np.unique(jobs["device"][computed])),
@@ -73,9 +70,10 @@ def totals(jobs: Columns) -> Totals:
     )
 
 
-def jobs_of_plan(plan: Plan, task: int) -> dict[str, Any]:
-    """Columns of the jobs of a plan's task, named as those of a run's periods."""
+def jobs_of_plan(plan: Plan, task: int) -> Periods:
+    """The jobs of a plan's task, as the periods of a run that carries it out; the server takes each of them."""
     of_task = plan.schedule.task == task
     columns = {name: getattr(plan.schedule, name) for name in ("device", "steps", "batch", "staleness")}
     columns |= {name: getattr(plan.timeline, name) for name in ("end_s", "compute_s", "idle_s", *PHASES)}
-    return {name: column[of_task] for name, column in columns.items()}
+    columns["outcome"] = np.full(len(of_task), AGGREGATED, dtype=object)
+    return Periods(columns).where(of_task)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dmafl.base.arrays import FloatArray
+from dmafl.base.files import columns_of
 from dmafl.base.statistics import Reached, mean_over_aggregations, spent_to
 from dmafl.experiments.run.run import Run
 
@@ -50,15 +50,13 @@ Curves = dict[tuple[str, str], dict[int, Curve]]
 def curves_of(run: Run) -> Curves:
     """All curves of a run, as far as it has come."""
     names = ("scheme", "task", "seed", "aggregation", "accuracy", "energy_J")
-    columns: dict[str, Any] = {
-        name: run.metrics.column(name).to_numpy(zero_copy_only=False) for name in names
-    }
-    found: Curves = {}
+    columns = columns_of(run.metrics.select(list(names)))
+    curves: Curves = {}
     for scheme in dict.fromkeys(columns["scheme"]):
         for task in dict.fromkeys(columns["task"]):
-            own = (columns["scheme"] == scheme) & (columns["task"] == task)
-            for seed in dict.fromkeys(columns["seed"][own]):
-                rows = own & (columns["seed"] == seed)
+            of_task = (columns["scheme"] == scheme) & (columns["task"] == task)
+            for seed in dict.fromkeys(columns["seed"][of_task]):
+                rows = of_task & (columns["seed"] == seed)
                 curve = Curve(*(columns[name][rows].astype(float) for name in names[3:]))
-                found.setdefault((str(scheme), str(task)), {})[int(seed)] = curve
-    return found
+                curves.setdefault((str(scheme), str(task)), {})[int(seed)] = curve
+    return curves

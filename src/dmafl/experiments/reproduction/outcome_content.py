@@ -11,7 +11,7 @@ from dmafl.experiments.campaign.totals import jobs_of_plan, totals
 from dmafl.experiments.reproduction.outcome import CURVE, DIVERGED, TOTALS, thinned
 from dmafl.experiments.run.run import Run
 from dmafl.schedule.plan import Plan
-from dmafl.simulation import records
+from dmafl.simulation.periods import Metrics, Periods
 from dmafl.world.world import World
 
 
@@ -23,15 +23,14 @@ def data_checksums(run: Run) -> dict[str, str]:
 def tasks_of_run(run: Run, seed: int) -> dict[str, Any]:
     """Totals and curve of every task of a run."""
     world = run.world(seed)
-    metrics, periods = columns_of(run.metrics), columns_of(run.periods)
+    metrics, periods = Metrics.of_table(run.metrics), Periods.of_table(run.periods)
     tasks = {}
     for name in world.task_names:
-        jobs = {column: values[periods["task"] == name] for column, values in periods.items()}
-        tests = {column: values[metrics["task"] == name] for column, values in metrics.items()}
-        tests["floor_J"] = _floor_J(world, jobs, tests["time_s"])
+        jobs, tests = periods.of_task(name), metrics.of_task(name)
+        columns = {**tests.columns, "floor_J": _floor_J(world, jobs, tests["time_s"])}
         tasks[name] = {
             "totals": _totals(jobs) | _diverged(jobs),
-            "curve": {column: thinned(tests[column]) for column in CURVE},
+            "curve": {column: thinned(columns[column]) for column in CURVE},
         }
     return tasks
 
@@ -44,7 +43,7 @@ def tasks_of_plan(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _floor_J(world: World, periods: dict[str, Any], times_s: FloatArray) -> FloatArray:
+def _floor_J(world: World, periods: Periods, times_s: FloatArray) -> FloatArray:
     """Computing energy by each time, had every job run at its device's lowest frequency.
 
     E^C is proportional to f^2: the same samples at f_min cost (f_min/f)^2 of what they did.
@@ -54,7 +53,7 @@ def _floor_J(world: World, periods: dict[str, Any], times_s: FloatArray) -> Floa
     return computed_by(periods, spent, times_s)
 
 
-def computed_by(periods: dict[str, Any], spent: FloatArray, times_s: FloatArray) -> FloatArray:
+def computed_by(periods: Periods, spent: FloatArray, times_s: FloatArray) -> FloatArray:
     """What was `spent` on periods whose computation had ended by each time."""
     waited = np.where(periods["upload_s"] > 0, periods["end_s"] - periods["upload_s"], 0.0)
     ended_s = np.maximum(waited, periods["start_s"] + periods["download_s"] + periods["compute_s"])
@@ -64,7 +63,7 @@ def computed_by(periods: dict[str, Any], spent: FloatArray, times_s: FloatArray)
     return by_then
 
 
-def _totals(jobs: dict[str, Any]) -> dict[str, float]:
+def _totals(jobs: Periods) -> dict[str, float]:
     of_task = totals(jobs)
     values = [getattr(of_task, name) for name in TOTALS]
     return dict(
@@ -72,11 +71,6 @@ def _totals(jobs: dict[str, Any]) -> dict[str, float]:
     )  # no staleness is kept as 0
 
 
-def _diverged(jobs: dict[str, Any]) -> dict[str, int]:
-    count = int((jobs["outcome"] == records.DIVERGED).sum())
+def _diverged(jobs: Periods) -> dict[str, int]:
+    count = int(jobs.diverged.sum())
     return {DIVERGED: count} if count else {}
-
-
-def columns_of(table: Any) -> dict[str, Any]:
-    """The columns of a table as arrays."""
-    return {name: table.column(name).to_numpy(zero_copy_only=False) for name in table.column_names}

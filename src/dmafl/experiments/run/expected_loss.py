@@ -18,7 +18,8 @@ from dmafl.calibration.measured import Measured
 from dmafl.experiments.run.folder import RunFolder
 from dmafl.experiments.run.manifest import Manifest
 from dmafl.scenario.model import Task
-from dmafl.simulation.records import METRICS, NOT_AGGREGATED, QUALITY
+from dmafl.simulation.periods import Metrics, Periods, Rows
+from dmafl.simulation.records import METRICS, QUALITY
 from dmafl.simulation.run_name import RunName
 from dmafl.theory.calibrated import Calibration, predict
 from dmafl.theory.constants import Constants
@@ -35,8 +36,6 @@ MOST_SLOTS = 2_000_000
 
 KEYS = ("scheme", "seed", "task", "aggregation")
 
-Columns = dict[str, np.ndarray[Any, Any]]
-
 
 @dataclass(frozen=True, eq=False)
 class TaskTheory:
@@ -51,13 +50,13 @@ class TaskTheory:
     @classmethod
     def of(cls, measured: Measured, world: World, task: str) -> TaskTheory:
         """From measured constants, which must fit the world."""
-        scenario, found = world.scenario, measured.of(task)
+        scenario, of_task = world.scenario, measured.of(task)
         return cls(
             scenario.tasks[task],
             measured.constants(scenario, task),
             measured.prediction_constants(scenario, task),
-            found.labels,
-            found.calibration,
+            of_task.labels,
+            of_task.calibration,
         )
 
 
@@ -73,19 +72,19 @@ def quality(
     `alone` says of the run of a scheme and seed whether each of its aggregations is one job: rounds have no schedule
     that the theory is about. `measured` by seed.
     """
-    m = {name: metrics.column(name).to_numpy(zero_copy_only=False) for name in KEYS}
-    p = {name: periods.column(name).to_numpy(zero_copy_only=False) for name in periods.column_names}
+    tests, all_periods = Metrics.of_table(metrics.select(list(KEYS))), Periods.of_table(periods)
+    taken = all_periods.where(all_periods.taken)
     out = {name: np.full(metrics.num_rows, np.nan) for name in QUALITY}
-    for seed, found in measured.items():
+    for seed, constants in measured.items():
         world = world_of(seed)
         for task in world.task_names:
-            theory = TaskTheory.of(found, world, task)
+            theory = TaskTheory.of(constants, world, task)
             for name in (name for name, is_alone in alone.items() if is_alone and name.seed == seed):
-                rows = np.flatnonzero(_of(m, name, task))
-                own = _of(p, name, task) & (p["slot"] != NOT_AGGREGATED)
-                jobs = realised({column: values[own] for column, values in p.items()}, theory.settings)
+                rows = np.flatnonzero(_of(tests, name, task))
+                jobs = realised(taken.where(_of(taken, name, task)), theory.settings)
                 if jobs is not None:
-                    for column, values in judged(jobs, m["aggregation"][rows].tolist(), theory).items():
+                    aggregations = tests["aggregation"][rows].tolist()
+                    for column, values in judged(jobs, aggregations, theory).items():
                         out[column][rows] = values
     return out
 
@@ -93,8 +92,8 @@ def quality(
 def fill_in(folder: RunFolder, manifest: Manifest, measured: Mapping[int, Measured]) -> None:
     """Add the columns to the metrics of a run whose rows are complete."""
     metrics = folder.read_table("metrics")
-    found = quality(metrics, folder.read_table("periods"), one_by_one(manifest), manifest.world, measured)
-    for name, values in found.items():
+    columns = quality(metrics, folder.read_table("periods"), one_by_one(manifest), manifest.world, measured)
+    for name, values in columns.items():
         column = metrics.schema.get_field_index(name)
         metrics = metrics.set_column(column, METRICS.field(name), pa.array(values, from_pandas=True))
     folder.write_table("metrics", metrics.combine_chunks())
@@ -105,7 +104,7 @@ def one_by_one(manifest: Manifest) -> dict[RunName, bool]:
     return {name: manifest.unit(name).one_by_one for name in manifest.run_names}
 
 
-def realised(periods: Columns, settings: Task) -> TaskJobs | None:
+def realised(periods: Periods, settings: Task) -> TaskJobs | None:
     """The jobs of a task as they happened, from the periods that the server took; None if they are no schedule."""
     c = periods
     slot, version = c["slot"], c["version"]
@@ -167,6 +166,6 @@ def _looked_at(aggregations: list[int]) -> Iterator[int]:
     return iter(range(len(aggregations) - 1, -1, -every))
 
 
-def _of(columns: Columns, name: RunName, task: str) -> np.ndarray[Any, Any]:
-    mine = (columns["scheme"] == name.scheme) & (columns["seed"] == name.seed) & (columns["task"] == task)
-    return np.asarray(mine, dtype=bool)
+def _of(rows: Rows, name: RunName, task: str) -> np.ndarray[Any, Any]:
+    of_run = (rows["scheme"] == name.scheme) & (rows["seed"] == name.seed)
+    return np.asarray(of_run & (rows["task"] == task), dtype=bool)

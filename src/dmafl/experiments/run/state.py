@@ -11,7 +11,7 @@ from dmafl.experiments.run.folder import RunFolder
 from dmafl.planning.replan import State
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.plan import Plan
-from dmafl.simulation.records import NOT_AGGREGATED
+from dmafl.simulation.periods import Periods
 
 COLUMNS = ("device", "version", "slot", "steps", "batch", "frequency_Hz", "start_s")
 
@@ -20,16 +20,10 @@ def state_of_run(folder: str | Path, plan: Plan) -> State:
     """The slots that a run of `plan` has completed, whether it was finished or stopped; jobs under way are given up."""
     run = RunFolder(Path(folder))
     run.read_manifest()  # refuses what is no run
-    rows = run.read_table("periods").to_pylist()
-    world = plan.world
-    mine = [
-        row
-        for row in rows
-        if row["slot"] != NOT_AGGREGATED
-        and row["seed"] == world.scenario.seed
-        and row["task"] in world.task_names
-    ]
-    schemes = sorted({row["scheme"] for row in mine})
+    periods, world = Periods.of_table(run.read_table("periods")), plan.world
+    of_tasks = np.isin(periods["task"].astype(str), world.task_names)
+    done = periods.where(periods.taken & (periods["seed"] == world.scenario.seed) & of_tasks)
+    schemes = sorted(set(done["scheme"].tolist()))
     if len(schemes) != 1:
         raise bad_input(
             str(folder),
@@ -38,8 +32,8 @@ def state_of_run(folder: str | Path, plan: Plan) -> State:
             "Run the plan alone with --scheme scheduled.",
         )
     jobs = Schedule.from_columns(
-        {name: [row[name] for row in mine] for name in COLUMNS}
-        | {"task": [world.task_names.index(row["task"]) for row in mine]}
+        {name: done[name] for name in COLUMNS}
+        | {"task": [world.task_names.index(task) for task in done["task"]]}
     )
-    now_s = max((float(row["end_s"]) for row in mine), default=0.0)
+    now_s = float(done["end_s"].max(initial=0.0))
     return State(now_s, jobs.take(np.lexsort((jobs.slot, jobs.task))))

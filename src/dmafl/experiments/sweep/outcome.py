@@ -11,7 +11,7 @@ from dmafl.base.statistics import mean_over_aggregations
 from dmafl.experiments.campaign.totals import PHASES, Totals, jobs_of_plan, totals
 from dmafl.experiments.run.run import Run
 from dmafl.schedule.plan import Plan
-from dmafl.simulation.records import DIVERGED
+from dmafl.simulation.periods import Metrics, Periods
 
 NUMBERS = (
     "aggregations",
@@ -49,15 +49,15 @@ OF_TOTALS = (
 
 def rows_of_run(run: Run, tasks: Sequence[str], plan: Plan | None) -> list[dict[str, Any]]:
     """One row for each task of a run that is done; `plan` is what it carried out, if anything."""
-    metrics, periods = _columns(run.metrics), _columns(run.periods)
+    metrics, periods = Metrics.of_table(run.metrics), Periods.of_table(run.periods)
     rows = []
     for task in tasks:
-        tests = {name: column[metrics["task"] == task] for name, column in metrics.items()}
-        last = {name: column[-1].item() for name, column in tests.items() if column.dtype != object}
+        tests = metrics.of_task(task)
+        last = {name: column[-1].item() for name, column in tests.columns.items() if column.dtype != object}
         quality = _quality(plan, task)
         if np.isfinite(last["predicted_loss"]):
             quality["predicted_loss"] = last["predicted_loss"]
-        jobs = {name: column[periods["task"] == task] for name, column in periods.items()}
+        jobs = periods.of_task(task)
         rows.append(
             {
                 "task": task,
@@ -66,7 +66,7 @@ def rows_of_run(run: Run, tasks: Sequence[str], plan: Plan | None) -> list[dict[
                 "mean_accuracy": mean_over_aggregations(tests["aggregation"], tests["accuracy"]),
                 **quality,
                 **_of_totals(totals(jobs)),
-                "diverged": int((jobs["outcome"] == DIVERGED).sum()),
+                "diverged": int(jobs.diverged.sum()),
             }
         )
     return _with_shares(rows)
@@ -80,7 +80,7 @@ def rows_of_plan(plan: Plan) -> list[dict[str, Any]]:
         rows.append(
             {
                 "task": task,
-                "aggregations": len(jobs["device"]),
+                "aggregations": len(jobs),
                 "time_s": float(jobs["end_s"].max()),
                 **_quality(plan, task),
                 **_of_totals(totals(jobs)),
@@ -106,7 +106,3 @@ def _quality(plan: Plan | None, task: str) -> dict[str, float]:
         return {}
     predicts = plan.quality.loss_model == "calibrated"
     return {"quality": terms["quality"]} | ({"predicted_loss": terms["quality"]} if predicts else {})
-
-
-def _columns(table: Any) -> dict[str, Any]:
-    return {name: table.column(name).to_numpy(zero_copy_only=False) for name in table.column_names}

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dmafl.base.files import columns_of
 from dmafl.reports.figures.run import COLOURS, MARKS
-from dmafl.reports.figures.saving import columns_of, label, new_figure, save_figure
+from dmafl.reports.figures.saving import label, new_figure, save_figure
 
 PANELS = (
     ("test loss", (("loss", "-", "reached"), ("predicted_loss", "--", "predicted"))),

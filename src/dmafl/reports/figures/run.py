@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dmafl.reports.figures.saving import columns_of, label, new_figure, save_figure
+from dmafl.base.files import columns_of
+from dmafl.reports.figures.saving import label, new_figure, save_figure
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442")
 """Okabe-Ito: told apart with every kind of colour vision."""

@@ -48,8 +48,3 @@ def check_picture(*paths: Path | None) -> None:
             raise bad_input(
                 str(path), f"must end in {', '.join(PICTURES)}", path.suffix, "Rename the picture."
             )
-
-
-def columns_of(table: Any) -> dict[str, Any]:
-    """The columns of a table as arrays."""
-    return {name: table.column(name).to_numpy(zero_copy_only=False) for name in table.column_names}

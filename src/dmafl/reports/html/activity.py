@@ -19,7 +19,7 @@ def by_device(gathered: RunSet) -> list[dict[str, Any]]:
     for unit in gathered.units:
         jobs = gathered.jobs(unit)
         cell = jobs["device"] * len(gathered.tasks) + jobs["task"]
-        taken = jobs["slot"] >= 0
+        taken = jobs.taken
         weights = {"jobs": taken, "trained": jobs["steps"] * jobs["batch"] * taken} | {
             name: jobs[name] for name in (*ENERGIES, *TIMES)
         }
@@ -54,18 +54,20 @@ def energy_of_schemes(gathered: RunSet, tables: list[dict[str, Any]]) -> list[di
 
 def staleness(gathered: RunSet) -> list[dict[str, Any]]:
     """One entry a scheme and task: share of jobs taken of staleness 0, 1, 2, ... over all seeds."""
-    p = gathered.periods
+    periods = gathered.periods
     found = []
     for scheme, task, _ in _of_schemes(gathered):
-        own = (p["scheme"] == scheme) & (p["task"] == task) & (p["staleness"] >= 0)
-        counts = np.bincount(p["staleness"][own].astype(np.int64))
+        stale = periods["staleness"][
+            (periods["scheme"] == scheme) & (periods["task"] == task) & periods.taken
+        ]
+        counts = np.bincount(stale.astype(np.int64))
         if counts.sum():
             found.append(
                 {
                     "scheme": scheme,
                     "task": task,
                     "share": shorts(counts / counts.sum(), 4),
-                    "mean": shorts([float(p["staleness"][own].mean())], 4)[0],
+                    "mean": shorts([float(stale.mean())], 4)[0],
                 }
             )
     return found

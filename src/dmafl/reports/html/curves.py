@@ -8,7 +8,8 @@ import numpy as np
 
 from dmafl.base.statistics import interval
 from dmafl.reports.html.rounding import shorts
-from dmafl.reports.html.run_set import Columns, RunSet
+from dmafl.reports.html.run_set import RunSet
+from dmafl.simulation.periods import Metrics
 
 AXES = ("aggregation", "time_s", "energy_J")
 VALUES = ("accuracy", "loss")
@@ -82,7 +83,7 @@ def rows(gathered: RunSet, found: list[dict[str, Any]]) -> list[list[Any]]:
     return lines
 
 
-def _mean(of_seeds: list[Columns]) -> dict[str, list[Any]]:
+def _mean(of_seeds: list[Metrics]) -> dict[str, list[Any]]:
     shortest = min(len(tests["aggregation"]) for tests in of_seeds)
     stacked = {
         name: np.stack([thin(tests[name][:shortest]) for tests in of_seeds], axis=1)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from dmafl.reports.html.rounding import shorts
-from dmafl.reports.html.run_set import Columns, RunSet
+from dmafl.reports.html.run_set import RunSet
+from dmafl.simulation.periods import Periods
 
 MAX_JOBS = 50_000
 """In one page: about 2 MB. Units that come after are left out, the first seeds come first."""
@@ -32,14 +33,14 @@ def packed_jobs(gathered: RunSet) -> tuple[list[str | None], list[str]]:
         range(len(gathered.units)), key=lambda k: gathered.seeds.index(gathered.units[k].seed)
     ):
         jobs = gathered.jobs(gathered.units[place])
-        count = len(jobs["start_s"])
+        count = len(jobs)
         if count <= room or room == MAX_JOBS:
             packed[place] = _packed(_plain(jobs, outcomes, room))
             room -= min(count, room)
     return packed, outcomes
 
 
-def _plain(jobs: Columns, outcomes: list[str], most: int) -> dict[str, list[Any]]:
+def _plain(jobs: Periods, outcomes: list[str], most: int) -> dict[str, list[Any]]:
     order = np.argsort(jobs["start_s"], kind="stable")[:most]
     plain: dict[str, list[Any]] = {name: jobs[name][order].tolist() for name in WHOLE}
     plain |= {name: shorts(jobs[name][order], digits) for name, digits in DIGITS.items()}

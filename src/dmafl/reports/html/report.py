@@ -103,7 +103,7 @@ def _title(gathered: RunSet) -> str:
 
 def _lead(gathered: RunSet) -> Html:
     devices = sorted({world.device_count for world in gathered.worlds.values()})
-    tests, jobs = len(gathered.metrics["seed"]), len(gathered.periods["seed"])
+    tests, jobs = len(gathered.metrics), len(gathered.periods)
     counted = [
         f"{' and '.join(f'{count:,}' for count in devices)} devices",
         f"{len(gathered.seeds)} seed{'s' if len(gathered.seeds) > 1 else ''}",

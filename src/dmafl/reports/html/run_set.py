@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.files import columns_of
 from dmafl.experiments.run.run import Run
-from dmafl.reports.figures.saving import columns_of
+from dmafl.simulation.periods import Metrics, Periods
 from dmafl.world.world import World
 
 Columns = dict[str, np.ndarray[Any, Any]]
@@ -40,8 +41,8 @@ class RunSet:
     """Names of schemes, with the folder's where two folders have the same scheme."""
     tasks: tuple[str, ...]
     units: tuple[ReportSeries, ...]
-    metrics: Columns
-    periods: Columns
+    metrics: Metrics
+    periods: Periods
     worlds: Mapping[tuple[int, int], World]
     """By run and seed."""
 
@@ -54,18 +55,17 @@ class RunSet:
         """Seeds of one scheme."""
         return tuple(unit.seed for unit in self.units if unit.scheme == scheme)
 
-    def tests(self, scheme: int, task: int, seed: int) -> Columns:
+    def tests(self, scheme: int, task: int, seed: int) -> Metrics:
         """The metrics of one curve, in order."""
-        m = self.metrics
-        own = np.flatnonzero((m["scheme"] == scheme) & (m["task"] == task) & (m["seed"] == seed))
-        own = own[np.argsort(m["aggregation"][own], kind="stable")]
-        return {name: column[own] for name, column in m.items()}
+        metrics = self.metrics
+        of_curve = (metrics["scheme"] == scheme) & (metrics["task"] == task) & (metrics["seed"] == seed)
+        curve = metrics.where(np.flatnonzero(of_curve))
+        return curve.where(np.argsort(curve["aggregation"], kind="stable"))
 
-    def jobs(self, unit: ReportSeries) -> Columns:
+    def jobs(self, unit: ReportSeries) -> Periods:
         """The local periods of a unit."""
-        p = self.periods
-        own = np.flatnonzero((p["scheme"] == unit.scheme) & (p["seed"] == unit.seed))
-        return {name: column[own] for name, column in p.items()}
+        periods = self.periods
+        return periods.where((periods["scheme"] == unit.scheme) & (periods["seed"] == unit.seed))
 
     def world(self, unit: ReportSeries) -> World:
         """The world that a unit ran in."""
@@ -76,7 +76,7 @@ def gather(runs: Sequence[Run | str | Path]) -> RunSet:
     """Read the folders of `runs`, finished or not; refuses what is not a run."""
     if not runs:
         raise bad_input("runs", "must be at least one", ShownAsIs("none"), "Name the folder of a run.")
-    opened = tuple(Run(Path(one.path)) if isinstance(one, Run) else Run(Path(one)) for one in runs)
+    opened = tuple(Run(Path(run.path)) if isinstance(run, Run) else Run(Path(run)) for run in runs)
     names = _names([run.path for run in opened])
     worlds = {
         (number, seed): world for number, run in enumerate(opened) for seed, world in _worlds(run).items()
@@ -100,7 +100,9 @@ def gather(runs: Sequence[Run | str | Path]) -> RunSet:
         )
         for name in ("metrics", "periods")
     }
-    return RunSet(opened, names, schemes, tasks, units, tables["metrics"], tables["periods"], worlds)
+    return RunSet(
+        opened, names, schemes, tasks, units, Metrics(tables["metrics"]), Periods(tables["periods"]), worlds
+    )
 
 
 def _worlds(run: Run) -> dict[int, World]:
@@ -156,11 +158,12 @@ def _labels(runs: Sequence[Run], names: Sequence[str]) -> dict[tuple[int, str], 
 
 def _columns(run: Run, table: Any, schemes: Mapping[str, int], tasks: Sequence[str]) -> Columns:
     columns: Columns = columns_of(table)
-    own = set(run.scenario.tasks)
+    of_scenario = set(run.scenario.tasks)
     try:
         columns["scheme"] = np.asarray([schemes[name] for name in columns["scheme"]], dtype=np.int64)
         columns["task"] = np.asarray(
-            [tasks.index(name) for name in columns["task"] if name in own or _unknown(name)], dtype=np.int64
+            [tasks.index(name) for name in columns["task"] if name in of_scenario or _unknown(name)],
+            dtype=np.int64,
         )
     except KeyError as error:
         raise bad_input(

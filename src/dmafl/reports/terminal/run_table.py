@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from dmafl.base.files import columns_of
 from dmafl.reports.terminal.console import number, table
 
 LONG = 1e4
@@ -20,7 +21,7 @@ def outcome_table(metrics: Any) -> Table:
 
     The predicted loss stands beside the one reached, where there is a prediction.
     """
-    columns = {name: metrics.column(name).to_numpy(zero_copy_only=False) for name in metrics.column_names}
+    columns = columns_of(metrics)
     predicted = columns["predicted_loss"].astype(float)
     foreseen = bool(np.isfinite(predicted).any())
     rows = table(
