@@ -165,7 +165,7 @@ def _json(header: dict[str, Any], columns: Columns) -> str:
     lines = [f" {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in header.items()]
     body = ",\n".join(
         "  " + json.dumps(job, allow_nan=False) for job in jobs
-    )  # one line a job: diffs stay small
+    )  # one line per job: diffs stay small
     return "{\n" + ",\n".join(lines) + ',\n "jobs": [\n' + body + "\n ]\n}\n"
 
 
@@ -219,11 +219,11 @@ def _read_json(path: Path) -> tuple[dict[str, Any], Columns]:
     }
 
 
-def _check_columns(found: set[str], prefix: str = "jobs.") -> None:
+def _check_columns(names: set[str], prefix: str = "jobs.") -> None:
     for name in (*DECISIONS, *DERIVED):
-        if name not in found:
+        if name not in names:
             raise bad_input(prefix + name, "must be given for every job", ShownAsIs("nothing"), _REWRITE)
-    for name in sorted(found - {*DECISIONS, *DERIVED}):
+    for name in sorted(names - {*DECISIONS, *DERIVED}):
         raise bad_input(
             prefix + name, "must be a known field of a job", ShownAsIs("an unknown one"), _REWRITE
         )

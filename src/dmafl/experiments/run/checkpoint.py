@@ -39,10 +39,10 @@ class Checkpoint:
         content = buffer.getvalue()
         name = f"arrays-{plain['parts']:06d}.npz"
         write_bytes(self.folder / name, content)
-        own = {"file": name, "sha256": sha256_of(content)}
+        of_arrays = {"file": name, "sha256": sha256_of(content)}
         write_checked(
             self.folder / STATE,
-            {"schema": SCHEMA, **plain, "arrays": own, "part_files": dict(part_files)},
+            {"schema": SCHEMA, **plain, "arrays": of_arrays, "part_files": dict(part_files)},
         )
         for old in self.folder.glob("arrays-*.npz"):
             if old.name != name:
@@ -95,5 +95,5 @@ class Checkpoint:
     def _remedy(self) -> str:
         return f"Remove the folder {self.folder} to run {self.unit} from its start, or start the run anew."
 
-    def _damaged(self, path: Path, found: str) -> BadInput:
-        return bad_input(str(path), "must be a whole checkpoint", ShownAsIs(found), self._remedy)
+    def _damaged(self, path: Path, problem: str) -> BadInput:
+        return bad_input(str(path), "must be a whole checkpoint", ShownAsIs(problem), self._remedy)

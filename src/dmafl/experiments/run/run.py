@@ -40,12 +40,12 @@ class Run:
 
     @cached_property
     def metrics(self) -> pa.Table:
-        """A row a test: accuracy, loss, time and energy so far."""
+        """One row per test: accuracy, loss, time and energy so far."""
         return RunFolder(self.path).read_table("metrics")
 
     @cached_property
     def periods(self) -> pa.Table:
-        """A row a local period: times, energies, staleness."""
+        """One row per local period: times, energies, staleness."""
         return RunFolder(self.path).read_table("periods")
 
     @cached_property

@@ -34,7 +34,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_list(value: Any) -> bool:
-    return isinstance(value, list) and all(one is None or _is_number(one) for one in value)
+    return isinstance(value, list) and all(entry is None or _is_number(entry) for entry in value)
 
 
 def _is_matrix(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from dmafl.experiments.run.verification import (
     outputs,
     timeline,
 )
-from dmafl.experiments.run.verification.findings import Rule
-from dmafl.experiments.run.verification.opened import Opened
+from dmafl.experiments.run.verification.findings import CHANGED, Finding, Rule
+from dmafl.experiments.run.verification.opened import Opened, UnitRows
 from dmafl.experiments.run.verification.retest import retest as tested_again
 from dmafl.schedule.checks import Check
 
@@ -23,109 +24,87 @@ RUN_AGAIN = "The files were damaged or changed: run again."
 MOST_LOOKS = 5
 """How often a run that goes on is looked at, until it has not changed between the first file and the last."""
 
-RULES: tuple[Rule, ...] = (
-    Rule(
+Find = Callable[[Opened], Finding]
+
+
+def _in_units(find: Callable[[UnitRows], Finding]) -> Find:
+    """A rule of the rows of one scheme and seed, applied to all of them."""
+    return lambda opened: opened.each(find)
+
+
+OF_FILES = ("manifest", "files", "tables")
+"""Rules that only damaged files break."""
+TABLE: tuple[tuple[str, str, str, Find], ...] = (
+    (
         "manifest",
         "the manifest has the checksum of its content and fits together",
         "entries",
         outputs.manifest,
-        RUN_AGAIN,
     ),
-    Rule(
-        "files",
-        "every output is there, with its checksum, and no other among them",
-        "files",
-        outputs.files,
-        RUN_AGAIN,
-    ),
-    Rule("tables", "tables can be read and have their units in order", "tables", outputs.tables, RUN_AGAIN),
-    Rule("values", "cells are known names, finite numbers and possible counts", "kinds", outputs.values),
-    Rule(
-        "clock",
-        "periods end in the order of time, phases follow one another",
-        "s",
-        lambda run: run.each(timeline.clock),
-    ),
-    Rule(
+    ("files", "every output is there, with its checksum, and no other among them", "files", outputs.files),
+    ("tables", "tables can be read and have their units in order", "tables", outputs.tables),
+    ("values", "cells are known names, finite numbers and possible counts", "kinds", outputs.values),
+    ("clock", "periods end in the order of time, phases follow one another", "s", _in_units(timeline.clock)),
+    (
         "versions",
         "slots complete one after another, versions are current when sent",
         "rows",
-        lambda run: run.each(timeline.versions),
+        _in_units(timeline.versions),
     ),
-    Rule("staleness", "staleness is slot - version", "slots", lambda run: run.each(timeline.staleness)),
-    Rule(
+    ("staleness", "staleness is slot - version", "slots", _in_units(timeline.staleness)),
+    (
         "durations",
         "phases last as long as the physics says, idle times fit between them",
         "s",
-        lambda run: run.each(timeline.durations),
+        _in_units(timeline.durations),
     ),
-    Rule(
-        "orders",
-        "steps, batch and frequency are those drawn or planned",
-        "",
-        lambda run: run.each(orders.orders),
-    ),
-    Rule(
-        "samples",
-        "devices have as many samples as their stream says",
-        "samples",
-        lambda run: run.each(orders.samples),
-    ),
-    Rule(
+    ("orders", "steps, batch and frequency are those drawn or planned", "", _in_units(orders.orders)),
+    ("samples", "devices have as many samples as their stream says", "samples", _in_units(orders.samples)),
+    (
         "weights",
         "mixing weights follow from staleness, slot and round; 0 where a model was not finite",
         "",
-        lambda run: run.each(learning.weights),
+        _in_units(learning.weights),
     ),
-    Rule(
-        "complete",
-        "all slots are there that the manifest promises",
-        "tasks",
-        lambda run: run.each(completeness.complete),
-    ),
-    Rule(
-        "tests",
-        "every test that is due is there once, on its samples",
-        "tests",
-        lambda run: run.each(completeness.tests),
-    ),
-    Rule(
+    ("complete", "all slots are there that the manifest promises", "tasks", _in_units(completeness.complete)),
+    ("tests", "every test that is due is there once, on its samples", "tests", _in_units(completeness.tests)),
+    (
         "losses",
-        "devices that were lost are told, and get no more orders",
+        "devices that were lost are reported, and get no more orders",
         "devices",
-        lambda run: run.each(completeness.losses),
+        _in_units(completeness.losses),
     ),
-    Rule("energy", "energies are those of the phases, and add up", "J", lambda run: run.each(energy.energy)),
-    Rule("cpu", "a device's frequencies stay within its CPU", "Hz", lambda run: run.each(timeline.cpu)),
-    Rule(
-        "radio",
-        "transfers of a device on a shared radio do not overlap",
-        "s",
-        lambda run: run.each(timeline.radio),
-    ),
-    Rule("battery", "a device spends at most its battery", "J", lambda run: run.each(energy.battery)),
-    Rule("window", "uploads end within window_s", "s", lambda run: run.each(timeline.window)),
-    Rule(
+    ("energy", "energies are those of the phases, and add up", "J", _in_units(energy.energy)),
+    ("cpu", "a device's frequencies stay within its CPU", "Hz", _in_units(timeline.cpu)),
+    ("radio", "transfers of a device on a shared radio do not overlap", "s", _in_units(timeline.radio)),
+    ("battery", "a device spends at most its battery", "J", _in_units(energy.battery)),
+    ("window", "uploads end within window_s", "s", _in_units(timeline.window)),
+    (
         "metrics",
         "accuracies are shares of the samples, losses fit them, seeds begin alike",
         "tests",
         learning.metrics,
     ),
-    Rule(
+    (
         "quality",
         "prediction and bounds follow from periods and measured constants",
         "",
-        lambda run: run.each(learning.quality),
+        _in_units(learning.quality),
     ),
-    Rule("models", "models can be read, are finite and those of their units", "models", artefacts.models),
-    Rule("running", "running estimates fit periods and tests", "entries", artefacts.running),
-    Rule(
+    ("models", "models can be read, are finite and those of their units", "models", artefacts.models),
+    ("running", "running estimates fit periods and tests", "entries", artefacts.running),
+    (
         "measured",
         "measured constants are those of the manifest, for this scenario",
         "files",
         artefacts.measured,
     ),
-    Rule("plans", "plans hold, are for this run and worth what they say", "plans", artefacts.plans),
+    ("plans", "plans hold, are for this run and worth what they say", "plans", artefacts.plans),
+)
+"""Name of a rule, what it says, the unit of a violation, and how it is checked; in the order of the report."""
+RULES = tuple(
+    Rule(name, says, unit, find, RUN_AGAIN if name in OF_FILES else CHANGED)
+    for name, says, unit, find in TABLE
 )
 
 
@@ -154,9 +133,9 @@ def verify_run(
 
 def _written_by_now(folder: Path) -> list[tuple[str, int, int]]:
     """Name, time and size of every file that a run under way replaces or adds."""
-    found = []
+    written = []
     for path in (folder / "manifest.json", *sorted((folder / "parts").glob("*/*"))):
         with suppress(FileNotFoundError):  # a run that ends just now removes its parts
-            seen = path.stat()
-            found.append((str(path), seen.st_mtime_ns, seen.st_size))
-    return found
+            status = path.stat()
+            written.append((str(path), status.st_mtime_ns, status.st_size))
+    return written

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from dmafl.base.errors import BadInput
 from dmafl.calibration.running_estimates import LARGEST_GRAM, TESTS
 from dmafl.experiments.run.expected_loss import TaskTheory
-from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Found, named
+from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Finding, named
 from dmafl.experiments.run.verification.opened import Opened, UnitRows
 from dmafl.learning import saving
 from dmafl.learning.architectures import ARCHITECTURES
@@ -22,7 +23,6 @@ from dmafl.schedule.plan_files import PlanFile
 from dmafl.schedule.plan_quality import NO_QUALITY
 from dmafl.schedule.plan_verification import check_file
 from dmafl.schemes.registry import PLANNED
-from dmafl.simulation.records import DIVERGED
 from dmafl.simulation.run_name import RunName
 
 ESTIMATES = (
@@ -40,43 +40,43 @@ GRAM_ROUNDING = 1e-6
 """Entries of a Gram matrix come from 32-bit means; relative to its largest."""
 
 
-def models(opened: Opened) -> Found:
+def models(opened: Opened) -> Finding:
     """Every model of a finished unit can be read, is finite, and is what the manifest and the metrics say."""
     wrong: list[str] = []
     layouts: dict[str, saving.ParameterLayout] = {}
-    for u in (unit for unit in opened.units if unit.finished):
-        for name in u.world.task_names:
-            file = u.run_name.model_file(name)
-            found = opened.read(file, partial(saving.load, opened.path / file))
-            if found is None:
+    for unit in filter(lambda unit: unit.finished, opened.units):
+        for name in unit.world.task_names:
+            file = unit.run_name.model_file(name)
+            model = opened.read(file, partial(saving.load, opened.path / file))
+            if model is None:
                 wrong.append(f"{file}: {opened.unreadable[file]}")
                 continue
-            layout = layouts.setdefault(name, _layout(u.world.scenario.tasks[name].model) or found.layout)
-            wrong += [f"{file}: {problem}" for problem in _model(u, name, found, layout)]
+            layout = layouts.setdefault(name, _layout(unit.world.scenario.tasks[name].model) or model.layout)
+            wrong += [f"{file}: {problem}" for problem in _model(unit, name, model, layout)]
     return named(wrong)
 
 
-def _model(u: UnitRows, name: str, found: saving.SavedModel, layout: saving.ParameterLayout) -> list[str]:
-    task = u.world.scenario.tasks[name]
-    told = {
+def _model(unit: UnitRows, name: str, model: saving.SavedModel, layout: saving.ParameterLayout) -> list[str]:
+    task = unit.world.scenario.tasks[name]
+    expected = {
         "task": name,
         "architecture": task.model,
-        "scheme": u.scheme,
-        "seed": str(u.seed),
-        "aggregation": str(u.outcome(u.world.task_names.index(name)).aggregations),
+        "scheme": unit.scheme,
+        "seed": str(unit.seed),
+        "aggregation": str(unit.outcome(unit.world.task_names.index(name)).aggregations),
     }
     wrong = [
-        f"{entry} is {found.metadata.get(entry)!r}, not {value!r}"
-        for entry, value in told.items()
-        if found.metadata.get(entry) != value
+        f"{entry} is {model.metadata.get(entry)!r}, not {value!r}"
+        for entry, value in expected.items()
+        if model.metadata.get(entry) != value
     ]
-    if set(found.metadata) != set(told):
+    if set(model.metadata) != set(expected):
         wrong.append("other metadata than those of a model")
-    if found.layout != layout:
+    if model.layout != layout:
         wrong.append(f"other arrays than those of {task.model}")
-    if task.parameters is not None and len(found.parameters) != task.parameters:
-        wrong.append(f"{len(found.parameters)} parameters, not {task.parameters}")
-    if not np.isfinite(found.parameters).all():
+    if task.parameters is not None and len(model.parameters) != task.parameters:
+        wrong.append(f"{len(model.parameters)} parameters, not {task.parameters}")
+    if not np.isfinite(model.parameters).all():
         wrong.append("not finite")
     return wrong
 
@@ -92,53 +92,54 @@ def _layout(model: str) -> saving.ParameterLayout | None:
     return FlatModel(build(model, 0)).layout
 
 
-def running(opened: Opened) -> Found:
+def running(opened: Opened) -> Finding:
     """Running estimates have every unit that was begun, and fit its periods and its last tests."""
-    found = opened.read("running.json", opened.folder.read_running)
-    if found is None:
+    estimates = opened.read("running.json", opened.folder.read_running)
+    if estimates is None:
         return named([f"running.json: {opened.unreadable['running.json']}"])
-    if not isinstance(found, dict):
+    if not isinstance(estimates, dict):
         return named(["running.json: no units"])
-    begun = {u.key for u in opened.units if u.record.outcome is not None}
-    wrong = [f"running.json: no unit {name}" for name in sorted(begun - set(found))]
-    known = {u.key for u in opened.units} if not opened.ended else begun
+    begun = {unit.key for unit in opened.units if unit.record.outcome is not None}
+    wrong = [f"running.json: no unit {name}" for name in sorted(begun - set(estimates))]
+    known = {unit.key for unit in opened.units} if not opened.ended else begun
     wrong += [
-        f"running.json: a unit {str(name)[:80]} that is not there" for name in sorted(set(found) - known)
+        f"running.json: a unit {str(name)[:80]} that is not there" for name in sorted(set(estimates) - known)
     ]
-    for u in opened.units:
-        if u.key in found and u.key in known:
-            tasks = found[u.key]
-            if not isinstance(tasks, dict) or list(tasks) != list(u.world.task_names):
-                wrong.append(f"running.json: {u.key}: other tasks than those of the scenario")
+    for unit in opened.units:
+        if unit.key in estimates and unit.key in known:
+            tasks = estimates[unit.key]
+            if not isinstance(tasks, dict) or list(tasks) != list(unit.world.task_names):
+                wrong.append(f"running.json: {unit.key}: other tasks than those of the scenario")
                 continue
-            for j, name in enumerate(u.world.task_names):
+            for j, name in enumerate(unit.world.task_names):
                 wrong += [
-                    f"running.json: {u.key}, {name}: {problem}" for problem in _estimates(u, j, tasks[name])
+                    f"running.json: {unit.key}, {name}: {problem}"
+                    for problem in _estimates(unit, j, tasks[name])
                 ]
     return named(wrong)
 
 
-def _estimates(u: UnitRows, j: int, told: Any) -> list[str]:
-    if not isinstance(told, dict) or tuple(told) != ESTIMATES:
+def _estimates(unit: UnitRows, j: int, recorded: Any) -> list[str]:
+    if not isinstance(recorded, dict) or tuple(recorded) != ESTIMATES:
         return ["other entries than those of running estimates"]
-    devices = u.world.device_count
-    jobs = told["jobs"]
-    if not isinstance(jobs, list) or len(jobs) != devices or not all(_is_count(one) for one in jobs):
+    devices = unit.world.device_count
+    jobs = recorded["jobs"]
+    if not isinstance(jobs, list) or len(jobs) != devices or not all(map(_is_count, jobs)):
         return ["jobs are no counts of all devices"]
     wrong = []
-    bound = told["regularised_gradient_bound"]
+    bound = recorded["regularised_gradient_bound"]
     if (bound is None) != (sum(jobs) == 0) or (bound is not None and not (_is_number(bound) and bound >= 0)):
         wrong.append("regularised_gradient_bound is none")
-    wrong += _gram(told["gram"], told["dissimilarity"], np.asarray(jobs))
-    if not u.ended:
+    wrong += _gram(recorded["gram"], recorded["dissimilarity"], np.asarray(jobs))
+    if not unit.ended:
         return wrong
-    own = (u.task == j) & (u.periods["outcome"] == "aggregated")
-    counted = np.bincount(u.periods["device"][own], minlength=devices)
+    aggregated = unit.taken_of_task(j) & ~unit.periods.diverged
+    counted = np.bincount(unit.periods["device"][aggregated], minlength=devices)
     # A model too far from the one it came from says nothing, and the next ones are not finite then.
-    broken = bool(((u.task == j) & (u.periods["outcome"] == DIVERGED)).any())
+    broken = bool(((unit.task == j) & unit.periods.diverged).any())
     if (np.asarray(jobs) > counted).any() or (not broken and (np.asarray(jobs) != counted).any()):
         wrong.append("other jobs than the periods have")
-    return wrong + _last_tests(u, j, told)
+    return wrong + _last_tests(unit, j, recorded)
 
 
 def _gram(gram: Any, diagonal: Any, jobs: np.ndarray[Any, Any]) -> list[str]:
@@ -148,16 +149,16 @@ def _gram(gram: Any, diagonal: Any, jobs: np.ndarray[Any, Any]) -> list[str]:
         return [] if gram is None and diagonal is None else ["gram of a large fleet"]
     try:
         matrix = np.asarray(gram, dtype=np.float64)
-        own = np.asarray(diagonal, dtype=np.float64)
+        of_devices = np.asarray(diagonal, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         return ["gram is no table of numbers"]
-    if matrix.shape != (devices, devices) or own.shape != (devices,):
+    if matrix.shape != (devices, devices) or of_devices.shape != (devices,):
         return ["gram is of other devices"]
     seen = jobs > 0
     numbers = matrix[np.ix_(seen, seen)]
     if not np.isfinite(numbers).all() or np.isfinite(matrix).sum() != numbers.size:
         return ["gram has numbers of other devices than those that sent models"]
-    if not np.array_equal(np.diag(matrix), own, equal_nan=True) or (own[seen] < 0).any():
+    if not np.array_equal(np.diag(matrix), of_devices, equal_nan=True) or (of_devices[seen] < 0).any():
         return ["dissimilarity is not the diagonal of gram"]
     if numbers.size:
         size = GRAM_ROUNDING * max(float(np.abs(numbers).max()), np.finfo(float).tiny)
@@ -168,18 +169,18 @@ def _gram(gram: Any, diagonal: Any, jobs: np.ndarray[Any, Any]) -> list[str]:
     return []
 
 
-def _last_tests(u: UnitRows, j: int, told: dict[str, Any]) -> list[str]:
-    rows = np.flatnonzero(u.metrics_task == j)[-TESTS:]
+def _last_tests(unit: UnitRows, j: int, recorded: dict[str, Any]) -> list[str]:
+    rows = np.flatnonzero(unit.metrics_task == j)[-TESTS:]
     if not len(rows):
-        return [] if told["loss"] is None else ["a loss, but no test"]
-    m, last = u.metrics, rows[-1]
+        return [] if recorded["loss"] is None else ["a loss, but no test"]
+    metrics, last = unit.metrics, rows[-1]
     wrong = [
         f"{name} is not that of the last test"
         for name in ("aggregation", "time_s", "loss")
-        if told[name] != m[name][last]
+        if recorded[name] != metrics[name][last]
     ]
-    slots, losses = m["aggregation"][rows], m["loss"][rows]
-    trend, again = told["loss_per_aggregation"], None
+    slots, losses = metrics["aggregation"][rows], metrics["loss"][rows]
+    trend, again = recorded["loss_per_aggregation"], None
     if len(rows) > 1 and slots[0] != slots[-1]:
         away = slots - slots.mean()
         again = float(away @ losses / (away @ away))
@@ -192,30 +193,30 @@ def _last_tests(u: UnitRows, j: int, told: dict[str, Any]) -> list[str]:
     return wrong
 
 
-def measured(opened: Opened) -> Found:
+def measured(opened: Opened) -> Finding:
     """Measured constants are those that the run was begun with, can be read, and are for its scenario."""
-    found = opened.measured
+    measured_by_seed = opened.measured
     wrong = [f"{name}: {why}" for name, why in opened.unreadable.items() if name.startswith("measured/")]
-    for seed, one in found.items():
+    for seed, constants in measured_by_seed.items():
         world = opened.worlds[seed]
         try:
             for task in world.task_names:
-                TaskTheory.of(one, world, task)
+                TaskTheory.of(constants, world, task)
         except BadInput as error:
             wrong.append(f"measured/s{seed}.json: {error.problems[0]}")
     return named(wrong)
 
 
-def plans(opened: Opened) -> Found:
+def plans(opened: Opened) -> Finding:
     """Every plan can be read, records what follows from it, and is for this run."""
-    found = opened.plans
+    readable = opened.plans
     wrong = [f"{name}: {why}" for name, why in opened.unreadable.items() if name.startswith("plans/")]
     wrong += [
         f"plans/{name}.json: missing"
         for name in opened.plan_names
-        if name not in found and f"plans/{name}.json" not in opened.unreadable
+        if name not in readable and f"plans/{name}.json" not in opened.unreadable
     ]
-    for name, file in found.items():
+    for name, file in readable.items():
         run = RunName(name, opened.manifest.seeds[0]) if name in PLANNED else RunName.parse(name)
         wrong += [f"plans/{name}.json: {problem}" for problem in _plan(opened, file, run.scheme, run.seed)]
     return named(wrong)
@@ -250,16 +251,21 @@ def _worth(opened: Opened, file: PlanFile, seed: int) -> list[str]:
         plan.world, estimates, quality=quality.loss_model, dissimilarity=quality.dissimilarity
     )
     again = evaluate(problem, plan.schedule)
-    told = {(task, term): value for task, terms in plan.terms.items() for term, value in terms.items()}
-    found = {(task, term): value for task, terms in again.terms.items() for term, value in terms.items()}
-    if told.keys() != found.keys():
+    recorded, expected = _flat(plan.terms), _flat(again.terms)
+    if recorded.keys() != expected.keys():
         return ["other terms than those of its quality"]
-    told["", "objective"], found["", "objective"] = plan.objective or 0.0, again.objective
+    recorded["objective"], expected["objective"] = plan.objective or 0.0, again.objective
     return [
-        f"{'.'.join(key).strip('.')} is {told[key]:.12g}, {found[key]:.12g} by the measured constants"
-        for key in told
-        if not abs(told[key] - found[key]) <= REPLAY_TOLERANCE * max(abs(told[key]), abs(found[key]))
+        f"{name} is {recorded[name]:.12g}, {expected[name]:.12g} by the measured constants"
+        for name in recorded
+        if not abs(recorded[name] - expected[name])
+        <= REPLAY_TOLERANCE * max(abs(recorded[name]), abs(expected[name]))
     ]
+
+
+def _flat(terms: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Values by `task.term`."""
+    return {f"{task}.{term}": value for task, values in terms.items() for term, value in values.items()}
 
 
 def _is_count(value: Any) -> bool:

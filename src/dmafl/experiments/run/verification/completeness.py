@@ -4,88 +4,87 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Array, Found, named
+from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Array, Finding, named
 from dmafl.experiments.run.verification.made import Made, made_s, round_size
 from dmafl.experiments.run.verification.opened import UnitRows
-from dmafl.simulation.records import DIVERGED
 
 REASONS = ("battery", "window", "left")
 
 
-def complete(u: UnitRows) -> Found:
+def complete(unit: UnitRows) -> Finding:
     """As many slots and models left out as the manifest says; a finished unit has all slots, or a reason."""
-    if not u.ended:
-        return Found()
+    if not unit.ended:
+        return Finding()
     wrong = []
-    for j, name in enumerate(u.world.task_names):
-        outcome, own = u.outcome(j), (u.task == j) & u.taken
-        count, place = outcome.aggregations, f"{u.name}, task {name}"
-        slots = len(np.unique(u.periods["slot"][own & (u.periods["slot"] < count)]))
-        diverged = int((u.periods["outcome"][own] == DIVERGED).sum())
+    for j, name in enumerate(unit.world.task_names):
+        outcome, taken = unit.outcome(j), unit.taken_of_task(j)
+        count, place = outcome.aggregations, f"{unit.name}, task {name}"
+        slots = len(np.unique(unit.periods["slot"][taken & (unit.periods["slot"] < count)]))
+        diverged = int((taken & unit.periods.diverged).sum())
         if slots != count or diverged != outcome.diverged:
             wrong.append(
                 f"{place}: {slots} slots and {diverged} models left out, "
                 f"promised {count} and {outcome.diverged}"
             )
-        if outcome.slots != u.world.slots[j] or count > outcome.slots:
-            wrong.append(f"{place}: {count} of {outcome.slots} slots, the scenario has {u.world.slots[j]}")
-        if u.finished and count < outcome.slots and not any(loss.task == name for loss in u.losses):
+        if outcome.slots != unit.world.slots[j] or count > outcome.slots:
+            wrong.append(f"{place}: {count} of {outcome.slots} slots, the scenario has {unit.world.slots[j]}")
+        if unit.finished and count < outcome.slots and not any(loss.task == name for loss in unit.losses):
             wrong.append(f"{place}: {count} of {outcome.slots} slots, and no device was lost")
-        wrong += _rounds(u, j, count)
-    if u.ours and u.record.one_by_one is u.rounds:
-        wrong.append(f"{u.name}: rounds is {not u.record.one_by_one} in the manifest")
+        wrong += _rounds(unit, j, count)
+    if unit.ours and unit.record.one_by_one is unit.rounds:
+        wrong.append(f"{unit.name}: rounds is {not unit.record.one_by_one} in the manifest")
     return named(wrong)
 
 
-def _rounds(u: UnitRows, j: int, count: int) -> list[str]:
+def _rounds(unit: UnitRows, j: int, count: int) -> list[str]:
     """Rounds of schemes of ours that are not of as many local models as they must be."""
-    size, name = round_size(u), u.world.task_names[j]
+    size, name = round_size(unit), unit.world.task_names[j]
     if size is None:
         return []
-    own = (u.task == j) & u.taken & (u.periods["slot"] < count)
-    arrivals = np.bincount(u.periods["slot"][own], minlength=count)
-    fewer = u.scheme != "fedbuff" and any(loss.task == name for loss in u.losses)
+    in_rounds = unit.taken_of_task(j) & (unit.periods["slot"] < count)
+    arrivals = np.bincount(unit.periods["slot"][in_rounds], minlength=count)
+    fewer = unit.scheme != "fedbuff" and any(loss.task == name for loss in unit.losses)
     broken = np.flatnonzero((arrivals > size) | (arrivals < (1 if fewer else size)))
-    return [f"{u.name}, task {name}: {arrivals[k]} local models in round {k}, not {size}" for k in broken]
+    return [f"{unit.name}, task {name}: {arrivals[k]} local models in round {k}, not {size}" for k in broken]
 
 
-def tests(u: UnitRows) -> Found:
+def tests(unit: UnitRows) -> Finding:
     """Every test that is due is there once, in order, on as many samples as the scenario says."""
     wrong: list[str] = []
-    for j, name in enumerate(u.world.task_names):
-        rows = np.flatnonzero(u.metrics_task == j)
-        found = [u.metrics[column][rows] for column in ("aggregation", "time_s")]
-        version, time_s, everything, required = _due(u, j, made_s(u, j))
-        place = f"{u.name}, task {name}"
+    for j, name in enumerate(unit.world.task_names):
+        rows = np.flatnonzero(unit.metrics_task == j)
+        tested, tested_s = unit.metrics["aggregation"][rows], unit.metrics["time_s"][rows]
+        version, time_s, everything, required = _due(unit, j, made_s(unit, j))
+        place = f"{unit.name}, task {name}"
         if not required <= len(rows) <= len(version):
             wrong.append(f"{place}: {len(rows)} tests where {required} are due")
         both = min(len(rows), len(version))
-        same = (found[0][:both] == version[:both]) & (found[1][:both] == time_s[:both])
+        same = (tested[:both] == version[:both]) & (tested_s[:both] == time_s[:both])
         for k in np.flatnonzero(~same)[:1]:
             wrong.append(
-                f"{u.test(rows[k])}: aggregation {found[0][k]} at {found[1][k]:.12g} s, "
+                f"{unit.test(rows[k])}: aggregation {tested[k]} at {tested_s[k]:.12g} s, "
                 f"due is {version[k]} at {time_s[k]:.12g} s"
             )
-        if name not in u.own.streams:  # which may show fewer of the test data
-            wrong += _samples(u, rows[:both], everything[:both], place)
-    first = u.metrics_task[: u.world.task_count]
+        if name not in unit.own.streams:  # which may show fewer of the test data
+            wrong += _samples(unit, rows[:both], everything[:both], place)
+    first = unit.metrics_task[: unit.world.task_count]
     if not np.array_equal(first, np.arange(len(first))):
-        wrong.append(f"{u.name}: the tests of the first models are not in the order of the tasks")
-    order = np.diff(u.metrics["time_s"])
-    wrong += [f"{u.test(k + 1)}: before the test above it" for k in np.flatnonzero(~(order >= 0))]
+        wrong.append(f"{unit.name}: the tests of the first models are not in the order of the tasks")
+    order = np.diff(unit.metrics["time_s"])
+    wrong += [f"{unit.test(k + 1)}: before the test above it" for k in np.flatnonzero(~(order >= 0))]
     return named(wrong)
 
 
-def _due(u: UnitRows, j: int, made: Made) -> tuple[Array, Array, Array, int]:
+def _due(unit: UnitRows, j: int, made: Made) -> tuple[Array, Array, Array, int]:
     """Version, time and whether all samples count, of the tests of a task; and how many there must be by now."""
-    slots, evaluation = int(u.world.slots[j]), u.world.scenario.evaluation
-    rows = u.metrics_task == j
+    slots, evaluation = int(unit.world.slots[j]), unit.world.scenario.evaluation
+    rows = unit.metrics_task == j
     versions = np.arange(made.count + 1)
     by_count = versions[(versions % evaluation.every == 0) | (versions == slots)]
     at_s = np.asarray(sorted(evaluation.at_s), dtype=np.float64)
     times_s = made.times_s
     if not made.exact:
-        times_s = _as_tested(times_s, u.metrics["aggregation"][rows], u.metrics["time_s"][rows], at_s)
+        times_s = _as_tested(times_s, unit.metrics["aggregation"][rows], unit.metrics["time_s"][rows], at_s)
     by_time = np.searchsorted(times_s, at_s, side="right") - 1
     at_s, by_time = at_s[by_time < slots], by_time[by_time < slots]
     version = np.concatenate([by_count, by_time])
@@ -94,16 +93,16 @@ def _due(u: UnitRows, j: int, made: Made) -> tuple[Array, Array, Array, int]:
     order = np.lexsort((later, version, time_s))
     version, time_s = version[order], time_s[order]
     everything = (version == slots) & (later[order] == 0)
-    if u.finished and made.count not in version:
-        end_s = max(float(u.periods["end_s"].max(initial=0.0)), float(max(evaluation.at_s, default=0.0)))
+    if unit.finished and made.count not in version:
+        end_s = max(float(unit.periods["end_s"].max(initial=0.0)), float(max(evaluation.at_s, default=0.0)))
         version, time_s = np.append(version, made.count), np.append(time_s, end_s)
         everything = np.append(everything, True)
-    if u.finished:
+    if unit.finished:
         required = len(version)
-    elif u.ended or not len(u.metrics_task) + len(u.task):  # or it has not begun
+    elif unit.ended or not len(unit.metrics_task) + len(unit.task):  # or it has not begun
         required = 0  # the test of a model that diverged is left out, and all after it
     else:  # a time of the scenario may have come after the last period
-        last_s = float(u.periods["end_s"].max(initial=0.0))
+        last_s = float(unit.periods["end_s"].max(initial=0.0))
         required = int((~((later[order] == 1) & (time_s >= last_s))).sum())
     return version, time_s, everything, required
 
@@ -117,37 +116,40 @@ def _as_tested(times_s: Array, aggregation: Array, time_s: Array, at_s: Array) -
     return np.maximum.accumulate(out)
 
 
-def _samples(u: UnitRows, rows: Array, everything: Array, place: str) -> list[str]:
-    whole = u.test_samples[u.metrics_task[rows[0]]] if len(rows) else 0
-    expected = np.where(everything, whole, min(u.world.scenario.evaluation.samples, whole))
-    broken = np.flatnonzero(u.metrics["test_samples"][rows] != expected)
+def _samples(unit: UnitRows, rows: Array, everything: Array, place: str) -> list[str]:
+    whole = unit.test_samples[unit.metrics_task[rows[0]]] if len(rows) else 0
+    expected = np.where(everything, whole, min(unit.world.scenario.evaluation.samples, whole))
+    broken = np.flatnonzero(unit.metrics["test_samples"][rows] != expected)
     return [
-        f"{u.test(rows[k])}: tested on {u.metrics['test_samples'][rows[k]]} samples, not {expected[k]}"
+        f"{unit.test(rows[k])}: tested on {unit.metrics['test_samples'][rows[k]]} samples, not {expected[k]}"
         for k in broken
     ]
 
 
-def losses(u: UnitRows) -> Found:
-    """Devices that were lost are told once, for each period that failed, and get no more orders of the task."""
-    if not u.ended:
-        return Found()
-    p, wrong = u.periods, []
+def losses(unit: UnitRows) -> Finding:
+    """Devices that were lost are reported once, for each period that failed, and get no more orders of the task."""
+    if not unit.ended:
+        return Finding()
+    periods, wrong = unit.periods, []
     reported: dict[tuple[str, int], tuple[str, float]] = {}
-    for loss in u.losses:
+    for loss in unit.losses:
         key = (loss.task, loss.device)
-        place = f"{u.name}, device {loss.device}, task {loss.task}"
+        place = f"{unit.name}, device {loss.device}, task {loss.task}"
         if key in reported:
             wrong.append(f"{place}: lost twice")
-        if loss.device >= u.world.device_count or loss.reason not in REASONS:
+        if loss.device >= unit.world.device_count or loss.reason not in REASONS:
             wrong.append(f"{place}: lost to {loss.reason!r}")
         reported[key] = loss.reason, float(loss.time_s)
-    failed = np.flatnonzero(np.char.startswith(p["outcome"].astype(str), "failed: "))
+    failed = np.flatnonzero(np.char.startswith(periods["outcome"].astype(str), "failed: "))
     for k in failed:
-        key, reason = (str(p["task"][k]), int(p["device"][k])), str(p["outcome"][k])[len("failed: ") :]
-        if reported.get(key) != (reason, float(p["end_s"][k])):
-            wrong.append(f"{u.period(k)}: failed, but the manifest does not tell of it")
+        key, reason = (
+            (str(periods["task"][k]), int(periods["device"][k])),
+            str(periods["outcome"][k])[len("failed: ") :],
+        )
+        if reported.get(key) != (reason, float(periods["end_s"][k])):
+            wrong.append(f"{unit.period(k)}: failed, but the manifest does not tell of it")
     for (task, device), (_, lost_s) in reported.items():
-        of_device = np.flatnonzero((p["device"] == device) & (p["task"] == task))
-        late = of_device[~(p["start_s"][of_device] <= lost_s * (1 + REPLAY_TOLERANCE))]
-        wrong += [f"{u.period(k)}: begins after its device was lost" for k in late]
+        of_device = np.flatnonzero((periods["device"] == device) & (periods["task"] == task))
+        late = of_device[~(periods["start_s"][of_device] <= lost_s * (1 + REPLAY_TOLERANCE))]
+        wrong += [f"{unit.period(k)}: begins after its device was lost" for k in late]
     return named(wrong)

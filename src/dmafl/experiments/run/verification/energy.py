@@ -9,7 +9,7 @@ import numpy as np
 from dmafl.experiments.run.verification.findings import (
     REPLAY_TOLERANCE,
     Array,
-    Found,
+    Finding,
     apart,
     largest,
     together,
@@ -21,58 +21,62 @@ from dmafl.simulation.ledger import RESOLUTION_J
 ENERGIES = ("uplink_J", "compute_J", "downlink_J")
 
 
-def energy(u: UnitRows) -> Found:
+def energy(unit: UnitRows) -> Finding:
     """Each phase costs what the physics says; cumulative energies of metrics are sums of the phases that had ended."""
-    p, w = u.periods, u.world
-    device = p["device"]
-    computed = u.taken | (p["compute_s"] > 0)
-    compute_J = w.compute_J(device, u.task, p["steps"], p["batch"], p["frequency_Hz"])
-    sent_J = w.upload_J(device, p["upload_s"])
+    periods, world = unit.periods, unit.world
+    device = periods["device"]
+    computed = periods.computed
+    compute_J = world.compute_J(
+        device, unit.task, periods["steps"], periods["batch"], periods["frequency_Hz"]
+    )
+    sent_J = world.upload_J(device, periods["upload_s"])
     # An upload that was cut off, or for which the battery did not suffice, costs at most what it would have.
     uplink = np.where(
-        u.taken, np.abs(p["uplink_J"] - sent_J), np.maximum(p["uplink_J"] - sent_J, -p["uplink_J"])
+        periods.taken,
+        np.abs(periods["uplink_J"] - sent_J),
+        np.maximum(periods["uplink_J"] - sent_J, -periods["uplink_J"]),
     )
     errors = (
-        apart(p["downlink_J"], w.download_J(device, p["download_s"])),
-        apart(p["compute_J"], np.where(computed, compute_J, 0.0)),
+        apart(periods["downlink_J"], world.download_J(device, periods["download_s"])),
+        apart(periods["compute_J"], np.where(computed, compute_J, 0.0)),
         uplink - REPLAY_TOLERANCE * sent_J,
     )
-    return together([*(u.worst(error) for error in errors), *_sums(u)])
+    return together([*(unit.worst(error) for error in errors), *_sums(unit)])
 
 
-def _sums(u: UnitRows) -> list[Found]:
-    m = u.metrics
-    total = m["uplink_J"] + m["compute_J"] + m["downlink_J"]
-    out = [largest(apart(m["energy_J"], total, total), u.test, 2 * RESOLUTION_J)]
-    for j in range(u.world.task_count):
-        rows = np.flatnonzero(u.metrics_task == j)
+def _sums(unit: UnitRows) -> list[Finding]:
+    metrics = unit.metrics
+    total = metrics["uplink_J"] + metrics["compute_J"] + metrics["downlink_J"]
+    out = [largest(apart(metrics["energy_J"], total, total), unit.test, 2 * RESOLUTION_J)]
+    for j in range(unit.world.task_count):
+        rows = np.flatnonzero(unit.metrics_task == j)
         if len(rows):
-            out += _cumulative(u, j, rows)
+            out += _cumulative(unit, j, rows)
     return out
 
 
-def _cumulative(u: UnitRows, task: int, rows: Array) -> list[Found]:
+def _cumulative(unit: UnitRows, task: int, rows: Array) -> list[Finding]:
     """By how much a task's cumulative energies differ from the sums of the phases that had ended by then."""
-    p, own = u.periods, u.task == task
-    downloaded_s = (p["start_s"] + p["download_s"])[own]
-    computed_s = downloaded_s + p["compute_s"][own]
+    periods = unit.periods.where(unit.task == task)
+    downloaded_s = periods["start_s"] + periods["download_s"]
+    computed_s = downloaded_s + periods["compute_s"]
     # A wait may lie before or after the computation, so its end is only known to lie between these two.
     ends = {
         "downlink_J": (downloaded_s, downloaded_s),
-        "compute_J": (computed_s, computed_s + p["wait_s"][own]),
-        "uplink_J": (p["end_s"][own], p["end_s"][own]),
+        "compute_J": (computed_s, computed_s + periods["wait_s"]),
+        "uplink_J": (periods["end_s"], periods["end_s"]),
     }
-    time_s = u.metrics["time_s"][rows]
-    quantum_J = RESOLUTION_J * (1 + np.count_nonzero(own))
+    time_s = unit.metrics["time_s"][rows]
+    quantum_J = RESOLUTION_J * (1 + len(periods))
     out = []
     for phase, (early_s, late_s) in ends.items():
-        told = u.metrics[phase][rows]
-        surely = _ended(late_s, p[phase][own], time_s * (1 - REPLAY_TOLERANCE), "left")
-        perhaps = _ended(early_s, p[phase][own], time_s * (1 + REPLAY_TOLERANCE), "right")
+        recorded = unit.metrics[phase][rows]
+        surely = _ended(late_s, periods[phase], time_s * (1 - REPLAY_TOLERANCE), "left")
+        perhaps = _ended(early_s, periods[phase], time_s * (1 + REPLAY_TOLERANCE), "right")
         # Periods that were still under way when a unit was stopped have no row, but what they had spent counts.
-        excess = np.maximum(surely - told, told - perhaps) if u.finished else surely - told
+        excess = np.maximum(surely - recorded, recorded - perhaps) if unit.finished else surely - recorded
         slack = REPLAY_TOLERANCE * np.abs(perhaps) + quantum_J
-        out.append(largest(excess, lambda k: u.test(rows[k]), slack))
+        out.append(largest(excess, lambda k: unit.test(rows[k]), slack))
     return out
 
 
@@ -83,10 +87,12 @@ def _ended(ends_s: Array, energy_J: Array, by_s: Array, side: Any) -> Array:
     return np.asarray(sums[np.searchsorted(ends_s[order], by_s, side=side)])
 
 
-def battery(u: UnitRows) -> Found:
+def battery(unit: UnitRows) -> Finding:
     """A device spends at most its battery."""
-    p, w = u.periods, u.world
-    spent = np.bincount(p["device"], p["uplink_J"] + p["compute_J"], minlength=w.device_count)
-    limit = w.devices.battery_J
-    slack = TOLERANCE * limit + RESOLUTION_J * len(p["device"])
-    return largest(spent - limit, lambda i: f"{u.name}, device {w.devices.id[i]}", slack)
+    periods, world = unit.periods, unit.world
+    spent = np.bincount(
+        periods["device"], periods["uplink_J"] + periods["compute_J"], minlength=world.device_count
+    )
+    limit = world.devices.battery_J
+    slack = TOLERANCE * limit + RESOLUTION_J * len(periods["device"])
+    return largest(spent - limit, lambda i: f"{unit.name}, device {world.devices.id[i]}", slack)

@@ -23,7 +23,7 @@ MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
-class Found:
+class Finding:
     """The worst violation of a rule, the number of places, the worst place in words, and what else is worth a word."""
 
     size: float = 0.0
@@ -39,48 +39,48 @@ class Rule:
     name: str
     rule: str
     unit: str
-    find: Callable[[Opened], Found]
+    find: Callable[[Opened], Finding]
     remedy: str = CHANGED
 
     def check(self, opened: Opened) -> Check:
         """Apply the rule; what cannot be evaluated at all does not hold."""
         try:
             with np.errstate(all="ignore"):
-                found = self.find(opened)
+                finding = self.find(opened)
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            told = str(error).splitlines()[0][:150] if str(error) else type(error).__name__
-            found = Found(1.0, 1, f"what the files say, which cannot be evaluated ({told})")
-        remedy = self.remedy if found.places else ""
+            reason = str(error).splitlines()[0][:150] if str(error) else type(error).__name__
+            finding = Finding(1.0, 1, f"what the files say, which cannot be evaluated ({reason})")
+        remedy = self.remedy if finding.places else ""
         return Check(
-            self.name, self.rule, found.size, self.unit, found.places, found.worst, remedy, found.note
+            self.name, self.rule, finding.size, self.unit, finding.places, finding.worst, remedy, finding.note
         )
 
 
-def largest(excess: Array, place: Callable[[int], str], tolerance: Array | float = 0.0) -> Found:
+def largest(excess: Array, place: Callable[[int], str], tolerance: Array | float = 0.0) -> Finding:
     """Of numbers that must be at most `tolerance`; NaN never is."""
     broken = exceeds(excess, tolerance)
     if not broken.any():
-        return Found()
+        return Finding()
     size = np.where(np.isnan(excess), np.inf, excess)
     k = int(np.argmax(np.where(broken, size, -np.inf)))
-    return Found(float(size[k]), int(np.count_nonzero(broken)), place(k))
+    return Finding(float(size[k]), int(np.count_nonzero(broken)), place(k))
 
 
-def named(wrong: Sequence[str], note: str = "") -> Found:
+def named(wrong: Sequence[str], note: str = "") -> Finding:
     """Of single things that are wrong, in words; all of them are counted, the first are named."""
     if not wrong:
-        return Found(note=note)
+        return Finding(note=note)
     more = f"; and {len(wrong) - MOST_NAMED:,} more" if len(wrong) > MOST_NAMED else ""
-    return Found(float(len(wrong)), len(wrong), "; ".join(wrong[:MOST_NAMED]) + more, note)
+    return Finding(float(len(wrong)), len(wrong), "; ".join(wrong[:MOST_NAMED]) + more, note)
 
 
-def together(parts: Iterable[Found]) -> Found:
+def together(parts: Iterable[Finding]) -> Finding:
     """The worst of several, with the places of all; what was named one by one is named together."""
     kept = [part for part in parts if part.places]
     if not kept:
-        return Found()
+        return Finding()
     worst = max(kept, key=lambda part: part.size)
-    return Found(worst.size, sum(part.places for part in kept), worst.worst)
+    return Finding(worst.size, sum(part.places for part in kept), worst.worst)
 
 
 def apart(recorded: Array, again: Array, scale: Array | float | None = None) -> Array:

@@ -24,11 +24,11 @@ class Made:
         return len(self.times_s) - 1
 
 
-def made_s(u: UnitRows, j: int) -> Made:
+def made_s(unit: UnitRows, j: int) -> Made:
     """Of task number `j`; version 0 is there from the start."""
-    own = (u.task == j) & u.taken
-    slot, end_s = u.periods["slot"][own], u.periods["end_s"][own]
-    if not u.rounds:
+    taken = unit.periods.where(unit.taken_of_task(j))
+    slot, end_s = taken["slot"], taken["end_s"]
+    if not unit.rounds:
         return Made(np.concatenate([[0.0], end_s]), exact=True)
     count = int(slot.max(initial=-1)) + 1
     last_s = np.zeros(count)
@@ -36,26 +36,26 @@ def made_s(u: UnitRows, j: int) -> Made:
     last_s = np.maximum.accumulate(last_s) if count else last_s
     arrivals = np.bincount(slot[slot >= 0], minlength=count)
     complete = count
-    if u.ended:
-        complete = min(count, u.outcome(j).aggregations)
-    elif count and arrivals[-1] < (round_size(u) or len(u.taken) + 1):
+    if unit.ended:
+        complete = min(count, unit.outcome(j).aggregations)
+    elif count and arrivals[-1] < (round_size(unit) or len(unit.periods) + 1):
         complete = count - 1  # the last round is still open, or may be
-    lost_s = sorted(loss.time_s for loss in u.losses if loss.task == u.world.task_names[j])
-    size = round_size(u)
-    exact = u.ended and (not lost_s or (u.ours and size is not None))
-    if lost_s and exact and u.scheme != "fedbuff":
-        last_s = _with_losses(last_s, arrivals, np.asarray(lost_s), size or 1, u.world.device_count)
+    lost_s = sorted(loss.time_s for loss in unit.losses if loss.task == unit.world.task_names[j])
+    size = round_size(unit)
+    exact = unit.ended and (not lost_s or (unit.ours and size is not None))
+    if lost_s and exact and unit.scheme != "fedbuff":
+        last_s = _with_losses(last_s, arrivals, np.asarray(lost_s), size or 1, unit.world.device_count)
     return Made(np.concatenate([[0.0], last_s[:complete]]), exact)
 
 
-def round_size(u: UnitRows) -> int | None:
+def round_size(unit: UnitRows) -> int | None:
     """Arrivals that make an aggregation of a scheme of ours, while no device is lost."""
-    settings, devices = u.world.scenario.schemes, u.world.device_count
-    if not u.ours or not u.rounds:
+    settings, devices = unit.world.scenario.schemes, unit.world.device_count
+    if not unit.ours or not unit.rounds:
         return None
-    if u.scheme == "fedbuff":
+    if unit.scheme == "fedbuff":
         return settings.buffer_size
-    if u.scheme == "fedavg-full":
+    if unit.scheme == "fedavg-full":
         return devices
     given = settings.partial_arrivals
     return min(given, devices) if given is not None else max(1, devices // 2)

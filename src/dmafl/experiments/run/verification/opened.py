@@ -16,13 +16,13 @@ from dmafl.calibration.measured import Measured
 from dmafl.experiments.run.expected_loss import one_by_one, quality
 from dmafl.experiments.run.folder import TABLES, RunFolder, measured_name
 from dmafl.experiments.run.manifest import Manifest, OwnParts, UnitRecord
-from dmafl.experiments.run.verification.findings import Found, largest, together
+from dmafl.experiments.run.verification.findings import Finding, largest, together
 from dmafl.experiments.run.verification.rows import Cells, cells_of
 from dmafl.scenario.model import Scenario
 from dmafl.schedule.plan_files import PlanFile
 from dmafl.schemes.registry import BASELINES, PLANNED, PLANNING
 from dmafl.simulation.outcome import DeviceLoss, TaskOutcome
-from dmafl.simulation.records import TAKEN
+from dmafl.simulation.periods import Metrics, Periods
 from dmafl.simulation.run_name import RunName
 from dmafl.world.world import World
 
@@ -41,12 +41,12 @@ class UnitRows:
     world: World
     record: UnitRecord
     own: OwnParts
-    metrics: Columns
-    periods: Columns
+    metrics: Metrics
+    periods: Periods
     rows: dict[str, Array]
     """Table -> the rows of the file that the columns are of."""
     theory: Columns
-    """Prediction and bounds computed again, a row a row of metrics; empty while the run goes on."""
+    """Prediction and bounds computed again, one per row of metrics; empty while the run goes on."""
     plan: PlanFile | None
     test_samples: tuple[int, ...]
     """Test samples that there are of each task."""
@@ -113,10 +113,9 @@ class UnitRows:
         """Number of each test's task."""
         return _numbers(self.metrics["task"], self.world.task_names)
 
-    @cached_property
-    def taken(self) -> Array:
-        """Whether the server took the upload, also one that was not finite and changed nothing."""
-        return np.isin(self.periods["outcome"].astype(str), TAKEN)
+    def taken_of_task(self, task: int) -> Array:
+        """Whether each period is one of task number `task`, and the server took its upload."""
+        return np.asarray((self.task == task) & self.periods.taken)
 
     def period(self, k: int | np.integer[Any]) -> str:
         """The k-th period in words."""
@@ -126,7 +125,7 @@ class UnitRows:
         """The k-th test in words."""
         return f"{self.name}, metrics.parquet row {self.rows['metrics'][k]}"
 
-    def worst(self, excess: Array, tolerance: Array | float = 0.0) -> Found:
+    def worst(self, excess: Array, tolerance: Array | float = 0.0) -> Finding:
         """Of numbers of all periods that must be at most `tolerance`."""
         return largest(excess, self.period, tolerance)
 
@@ -224,26 +223,22 @@ class Opened:
         """All units with their rows."""
         return tuple(self._units())
 
-    def each(self, find: Callable[[UnitRows], Found]) -> Found:
+    def each(self, find: Callable[[UnitRows], Finding]) -> Finding:
         """What a rule finds in all units together."""
         return together(find(unit) for unit in self.units)
 
     def _units(self) -> Iterator[UnitRows]:
         theory = self._theory()
         for run_name in self.manifest.run_names:
-            columns: dict[str, Columns] = {}
-            rows: dict[str, Array] = {}
-            for table, cells in self.cells.items():
-                rows[table] = cells.of(run_name)
-                columns[table] = {column: values[rows[table]] for column, values in cells.columns.items()}
+            rows = {table: cells.of(run_name) for table, cells in self.cells.items()}
             yield UnitRows(
                 run_name.scheme,
                 run_name.seed,
                 self.worlds[run_name.seed],
                 self.manifest.unit(run_name),
                 self.manifest.own,
-                columns["metrics"],
-                columns["periods"],
+                Metrics(self.cells["metrics"].columns).where(rows["metrics"]),
+                Periods(self.cells["periods"].columns).where(rows["periods"]),
                 rows,
                 {name: values[rows["metrics"]] for name, values in theory.items()},
                 self.plans.get("scheduled" if run_name.scheme in PLANNED else str(run_name)),

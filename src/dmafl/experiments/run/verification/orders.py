@@ -1,10 +1,10 @@
-"""Rules of what devices were told to do: steps, batch and frequency, samples, and the plan that was followed."""
+"""Rules of what devices were ordered to do: steps, batch and frequency, samples, and the plan that was followed."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Array, Found, largest, together
+from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Array, Finding, largest, together
 from dmafl.experiments.run.verification.opened import UnitRows
 from dmafl.schedule.intervals import load_at_start
 from dmafl.schemes.draws import Drawn
@@ -14,112 +14,117 @@ _LATE = 1e-9
 """A planned job never starts earlier than planned, but for rounding."""
 
 
-def orders(u: UnitRows) -> Found:
+def orders(unit: UnitRows) -> Finding:
     """Steps, batch and frequency are those drawn for the device, or planned for the job."""
-    if not u.ours:
-        return Found()
-    p = u.periods
-    if u.scheme in BASELINES:
-        return together([_as_drawn(u), _in_flight(u)])
-    jobs = planned_jobs(u)
-    if jobs is not None and u.plan is not None:
-        plan, known = u.plan.plan.schedule, jobs >= 0
+    if not unit.ours:
+        return Finding()
+    periods = unit.periods
+    if unit.scheme in BASELINES:
+        return together([_as_drawn(unit), _in_flight(unit)])
+    jobs = planned_jobs(unit)
+    if jobs is not None and unit.plan is not None:
+        plan, known = unit.plan.plan.schedule, jobs >= 0
         job = np.maximum(jobs, 0)
         error = np.maximum.reduce(
             [
-                np.abs(p["steps"] - plan.steps[job]),
-                np.abs(p["batch"] - _cut(plan.batch[job], p["samples"])),
+                np.abs(periods["steps"] - plan.steps[job]),
+                np.abs(periods["batch"] - _cut(plan.batch[job], periods["samples"])),
                 # A job gets what is left of the CPU, never more than planned.
-                (p["frequency_Hz"] - plan.frequency_Hz[job]) / plan.frequency_Hz[job] - REPLAY_TOLERANCE,
-                plan.start_s[job] * (1 - _LATE) - p["start_s"],
+                (periods["frequency_Hz"] - plan.frequency_Hz[job]) / plan.frequency_Hz[job]
+                - REPLAY_TOLERANCE,
+                plan.start_s[job] * (1 - _LATE) - periods["start_s"],
             ]
         )
-        return u.worst(np.where(known, error, 1.0))
-    tasks = list(u.world.scenario.tasks.values())
+        return unit.worst(np.where(known, error, 1.0))
+    tasks = list(unit.world.scenario.tasks.values())
     least, most, batch = (
-        np.asarray([getattr(task, name) for task in tasks])[u.task]
+        np.asarray([getattr(task, name) for task in tasks])[unit.task]
         for name in ("steps_min", "steps_max", "batch_max")
     )
-    error = np.maximum.reduce([least - p["steps"], p["steps"] - most, p["batch"] - batch]).astype(float)
-    return u.worst(error)
+    error = np.maximum.reduce(
+        [least - periods["steps"], periods["steps"] - most, periods["batch"] - batch]
+    ).astype(float)
+    return unit.worst(error)
 
 
-def planned_jobs(u: UnitRows) -> Array | None:
+def planned_jobs(unit: UnitRows) -> Array | None:
     """The plan's job of each period, -1 where there is none; None where a run may have left its plan.
 
     A device carries out its jobs of a task in their order, unless devices are lost or the rest is planned anew.
     """
-    if u.plan is None or u.losses or not u.ended or u.scheme == "dma-fl-online":
+    if unit.plan is None or unit.losses or not unit.ended or unit.scheme == "dma-fl-online":
         return None
-    plan, p, tasks = u.plan.plan.schedule, u.periods, u.world.task_count
+    plan, periods, tasks = unit.plan.plan.schedule, unit.periods, unit.world.task_count
     planned = np.lexsort((plan.slot, plan.start_s, plan.device * tasks + plan.task))
-    begun = np.lexsort((p["start_s"], p["device"] * tasks + u.task))
+    begun = np.lexsort((periods["start_s"], periods["device"] * tasks + unit.task))
     place = _number_in_stream((plan.device * tasks + plan.task)[planned])
-    wanted = _number_in_stream((p["device"] * tasks + u.task)[begun])
+    wanted = _number_in_stream((periods["device"] * tasks + unit.task)[begun])
     known = {
         (int(plan.device[k]), int(plan.task[k]), int(n)): int(k) for k, n in zip(planned, place, strict=True)
     }
     out = np.full(len(begun), -1, dtype=np.int64)
     for k, n in zip(begun, wanted, strict=True):
-        out[k] = known.get((int(p["device"][k]), int(u.task[k]), int(n)), -1)
+        out[k] = known.get((int(periods["device"][k]), int(unit.task[k]), int(n)), -1)
     return out
 
 
-def planned_slots(u: UnitRows) -> Array:
+def planned_slots(unit: UnitRows) -> Array:
     """The slot that each period was planned for, whose gain its upload has; -1 where that is not known."""
-    jobs = planned_jobs(u)
-    if jobs is None or u.plan is None:
-        return np.full(len(u.task), -1, dtype=np.int64)
-    return np.where(jobs >= 0, u.plan.plan.schedule.slot[np.maximum(jobs, 0)], -1)
+    jobs = planned_jobs(unit)
+    if jobs is None or unit.plan is None:
+        return np.full(len(unit.task), -1, dtype=np.int64)
+    return np.where(jobs >= 0, unit.plan.plan.schedule.slot[np.maximum(jobs, 0)], -1)
 
 
-def samples(u: UnitRows) -> Found:
+def samples(unit: UnitRows) -> Finding:
     """A device has as many samples as its stream says when its computation starts; none where it never does."""
-    p, w, device, task = u.periods, u.world, u.periods["device"], u.task
-    own = np.isin(u.periods["task"].astype(str), u.own.streams)
-    begun = p["samples"] > 0
-    must = (u.taken | (p["compute_s"] > 0)) & ~begun
-    early_s = p["start_s"] + p["download_s"]
-    late_s = np.where(u.taken, early_s + p["wait_s"], p["end_s"] - p["compute_s"])
-    computed_s = _computed_before(device * w.task_count + task, p["compute_s"])
+    periods, world, device, task = unit.periods, unit.world, unit.periods["device"], unit.task
+    own_stream = np.isin(periods["task"].astype(str), unit.own.streams)
+    begun = periods["samples"] > 0
+    must = periods.computed & ~begun
+    early_s = periods["start_s"] + periods["download_s"]
+    late_s = np.where(periods.taken, early_s + periods["wait_s"], periods["end_s"] - periods["compute_s"])
+    computed_s = _computed_before(device * world.task_count + task, periods["compute_s"])
     few, many = (
-        w.samples(task, np.nan_to_num(w.stream_progress(device, task, p["version"], time_s, computed_s)))
+        world.samples(
+            task, np.nan_to_num(world.stream_progress(device, task, periods["version"], time_s, computed_s))
+        )
         for time_s in (early_s * (1 - REPLAY_TOLERANCE), late_s * (1 + REPLAY_TOLERANCE))
     )
-    error = np.maximum(few - p["samples"], p["samples"] - many).astype(float)
-    cut = np.where(begun, p["batch"] - p["samples"], 0).astype(float)
-    found = np.where(begun & ~own, error, 0.0) + np.where(own, 0.0, must)
-    return together([u.worst(found), u.worst(np.where(own, 0.0, cut))])
+    error = np.maximum(few - periods["samples"], periods["samples"] - many).astype(float)
+    cut = np.where(begun, periods["batch"] - periods["samples"], 0).astype(float)
+    excess = np.where(begun & ~own_stream, error, 0.0) + np.where(own_stream, 0.0, must)
+    return together([unit.worst(excess), unit.worst(np.where(own_stream, 0.0, cut))])
 
 
-def _as_drawn(u: UnitRows) -> Found:
-    p, drawn = u.periods, Drawn.of(u.world)
-    device, task = p["device"], u.task
+def _as_drawn(unit: UnitRows) -> Finding:
+    periods, drawn = unit.periods, Drawn.of(unit.world)
+    device, task = periods["device"], unit.task
     f = drawn.frequency_Hz[device, task]
     error = np.maximum.reduce(
         [
-            np.abs(p["steps"] - drawn.steps[device, task]).astype(float),
-            np.abs(p["batch"] - _cut(drawn.batch[device, task], p["samples"])).astype(float),
-            np.abs(p["frequency_Hz"] - f) / f - REPLAY_TOLERANCE,
+            np.abs(periods["steps"] - drawn.steps[device, task]).astype(float),
+            np.abs(periods["batch"] - _cut(drawn.batch[device, task], periods["samples"])).astype(float),
+            np.abs(periods["frequency_Hz"] - f) / f - REPLAY_TOLERANCE,
         ]
     )
-    return u.worst(error)
+    return unit.worst(error)
 
 
-def _in_flight(u: UnitRows) -> Found:
+def _in_flight(unit: UnitRows) -> Finding:
     """Asynchronous baselines have at most K+1 jobs of a task under way."""
-    if u.scheme not in ("fedasync", "fedbuff"):
-        return Found()
-    p = u.periods
-    length_s = p["end_s"] - p["start_s"]
-    end_s = p["end_s"] - np.minimum(REPLAY_TOLERANCE * p["end_s"], length_s / 2)
-    together_ = load_at_start(u.task, p["start_s"], end_s, np.ones(len(u.task)))
-    return largest(together_ - (u.world.max_staleness[u.task] + 1.0), u.period, 0.5)
+    if unit.scheme not in ("fedasync", "fedbuff"):
+        return Finding()
+    periods = unit.periods
+    length_s = periods["end_s"] - periods["start_s"]
+    end_s = periods["end_s"] - np.minimum(REPLAY_TOLERANCE * periods["end_s"], length_s / 2)
+    under_way = load_at_start(unit.task, periods["start_s"], end_s, np.ones(len(unit.task)))
+    return largest(under_way - (unit.world.max_staleness[unit.task] + 1.0), unit.period, 0.5)
 
 
-def _cut(batch: Array, samples_: Array) -> Array:
+def _cut(batch: Array, available: Array) -> Array:
     """A batch as ordered, or all that the device had."""
-    return np.where(samples_ > 0, np.minimum(batch, samples_), batch)
+    return np.where(available > 0, np.minimum(batch, available), batch)
 
 
 def _number_in_stream(stream: Array) -> Array:

@@ -11,7 +11,7 @@ from dmafl.base.errors import BadInput
 from dmafl.base.files import read_bytes
 from dmafl.experiments.run.folder import RUNNING, TABLES, measured_name
 from dmafl.experiments.run.statuses import RunStatus
-from dmafl.experiments.run.verification.findings import Found, named
+from dmafl.experiments.run.verification.findings import Finding, named
 from dmafl.experiments.run.verification.opened import Opened
 
 FOLDERS = ("models", "plans", "measured")
@@ -20,7 +20,7 @@ OTHERS = ("manifest.json", "accuracy.png", "quality.png", "report.html", "parts"
 """What else may lie beside the outputs; whatever is not among these is the user's own, and only mentioned."""
 
 
-def manifest(opened: Opened) -> Found:
+def manifest(opened: Opened) -> Finding:
     """The manifest has the checksum of its own content, and what it says fits together."""
     content, wrong = opened.manifest, []
     if content.sha256 != content.checksum:
@@ -58,7 +58,7 @@ def models(opened: Opened, finished: bool = True) -> set[str]:
     }
 
 
-def files(opened: Opened) -> Found:
+def files(opened: Opened) -> Finding:
     """Every output is there with the checksum of the manifest, and no other lies among them."""
     listed = opened.manifest.files
     must = expected(opened)
@@ -116,7 +116,7 @@ def _checksum(path: Path) -> str | None:
         return None
 
 
-def tables(opened: Opened) -> Found:
+def tables(opened: Opened) -> Finding:
     """Both tables can be read, with the columns of the format, and their units are in the order of the manifest."""
     wrong = [f"{name}: {why}" for name, why in opened.unreadable.items() if name.endswith(".parquet")]
     if opened.ended:
@@ -130,7 +130,7 @@ def tables(opened: Opened) -> Found:
     return named(wrong)
 
 
-def values(opened: Opened) -> Found:
+def values(opened: Opened) -> Finding:
     """Every cell has a name of this run, a finite number, or a count that can be."""
     wrong = []
     for name, cells in opened.cells.items():

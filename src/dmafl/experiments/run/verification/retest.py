@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from dmafl.base.errors import BadInput
-from dmafl.experiments.run.verification.findings import Found, named
+from dmafl.experiments.run.verification.findings import Finding, named
 from dmafl.experiments.run.verification.opened import Opened, UnitRows
 from dmafl.learning import saving
 from dmafl.simulation.records import share_of_test
@@ -20,7 +20,7 @@ ACCURACY_TOLERANCE = 1e-3
 """Share of samples whose class may be another for that reason."""
 
 
-def retest(opened: Opened, data_dir: Path | None) -> Found:
+def retest(opened: Opened, data_dir: Path | None) -> Finding:
     """Accuracy and loss of the last test of every finished unit are those of its saved models."""
     wrong: list[str] = []
     own = opened.manifest.own
@@ -28,7 +28,7 @@ def retest(opened: Opened, data_dir: Path | None) -> Found:
     for seed in opened.manifest.seeds:
         scenario = opened.worlds[seed].scenario
         for j, name in enumerate(scenario.tasks):
-            units = [u for u in opened.units if u.seed == seed and u.finished]
+            units = [unit for unit in opened.units if unit.seed == seed and unit.finished]
             if name in left_out or not units:
                 continue
             try:
@@ -39,30 +39,31 @@ def retest(opened: Opened, data_dir: Path | None) -> Found:
             if task_trainer.data.sha256 != opened.manifest.data[name].sha256:
                 wrong.append(f"task {name}: the data here are others than those of the run")
                 continue
-            wrong += [line for u in units for line in _again(opened, u, j, task_trainer)]
+            wrong += [line for unit in units for line in _again(opened, unit, j, task_trainer)]
     note = f"Not tested again, since they need what is in no file: {', '.join(left_out)}." if left_out else ""
     return named(wrong, note)
 
 
-def _again(opened: Opened, u: UnitRows, j: int, task_trainer: TaskTrainer) -> list[str]:
-    name = u.world.task_names[j]
-    rows = np.flatnonzero(u.metrics_task == j)
-    file = u.run_name.model_file(name)
-    found = opened.read(file, partial(saving.load, opened.path / file))
-    if found is None or not len(rows):
+def _again(opened: Opened, unit: UnitRows, j: int, task_trainer: TaskTrainer) -> list[str]:
+    name = unit.world.task_names[j]
+    rows = np.flatnonzero(unit.metrics_task == j)
+    file = unit.run_name.model_file(name)
+    model = opened.read(file, partial(saving.load, opened.path / file))
+    if model is None or not len(rows):
         return [f"{file}: no model or no test of it"]
-    last, m = rows[-1], u.metrics
-    count = int(m["test_samples"][last])
-    share = share_of_test(u.world, j, int(m["aggregation"][last]), float(m["time_s"][last]))
+    last, metrics = rows[-1], unit.metrics
+    count = int(metrics["test_samples"][last])
+    share = share_of_test(unit.world, j, int(metrics["aggregation"][last]), float(metrics["time_s"][last]))
     try:
-        tested = task_trainer.test(found.parameters, share, count == len(task_trainer.test_inputs))
+        tested = task_trainer.test(model.parameters, share, count == len(task_trainer.test_inputs))
     except BadInput as error:
         return [f"{file}: {error.problems[0]}"]
-    loss, accuracy = float(m["loss"][last]), float(m["accuracy"][last])
+    loss, accuracy = float(metrics["loss"][last]), float(metrics["accuracy"][last])
     right = (
         tested.samples == count
         and abs(tested.loss - loss) <= LOSS_TOLERANCE * max(loss, tested.loss)
         and abs(tested.accuracy - accuracy) <= max(ACCURACY_TOLERANCE, 1.0 / count)
     )
-    told = f"accuracy {accuracy:.6g} and loss {loss:.6g} recorded, {tested.accuracy:.6g} and {tested.loss:.6g} found"
-    return [] if right else [f"{u.test(last)}: {told}"]
+    recorded = f"accuracy {accuracy:.6g} and loss {loss:.6g} recorded"
+    again = f"{tested.accuracy:.6g} and {tested.loss:.6g} found"
+    return [] if right else [f"{unit.test(last)}: {recorded}, {again}"]

@@ -69,20 +69,22 @@ def cells_of(name: str, table: pa.Table, manifest: Manifest, worlds: Mapping[int
 
 
 def _ranges(
-    name: str, c: dict[str, Array], manifest: Manifest, worlds: Mapping[int, World]
+    name: str, columns: dict[str, Array], manifest: Manifest, worlds: Mapping[int, World]
 ) -> list[tuple[str, Array, bool]]:
     """What is wrong in words, with which rows, and whether these cannot be looked at further."""
     world = worlds[manifest.seeds[0]]
     known = {
-        "scheme": np.isin(c["scheme"].astype(str), manifest.schemes),
-        "seed": np.isin(c["seed"], manifest.seeds),
-        "task": np.isin(c["task"].astype(str), world.task_names),
+        "scheme": np.isin(columns["scheme"].astype(str), manifest.schemes),
+        "seed": np.isin(columns["seed"], manifest.seeds),
+        "task": np.isin(columns["task"].astype(str), world.task_names),
     }
     out = [(f"{column} is none of this run", ~good, True) for column, good in known.items()]
-    slots = np.zeros(len(c["task"]), dtype=np.int64)
+    slots = np.zeros(len(columns["task"]), dtype=np.int64)
     for task, count in zip(world.task_names, world.slots.tolist(), strict=True):
-        slots[c["task"] == task] = count
-    ranges = _of_metrics(c, slots) if name == "metrics" else _of_periods(c, slots, world.device_count)
+        slots[columns["task"] == task] = count
+    ranges = (
+        _of_metrics(columns, slots) if name == "metrics" else _of_periods(columns, slots, world.device_count)
+    )
     for column, (rule, good, essential) in ranges.items():
         out.append((f"{column.partition(' ')[0]} {rule}", ~good, essential))
     return out
@@ -91,24 +93,24 @@ def _ranges(
 Range = tuple[str, Array, bool]
 
 
-def _of_metrics(c: dict[str, Array], slots: Array) -> dict[str, Range]:
+def _of_metrics(columns: dict[str, Array], slots: Array) -> dict[str, Range]:
     out: dict[str, Range] = {
-        name: ("is negative", ~(c[name] < 0), False)
+        name: ("is negative", ~(columns[name] < 0), False)
         for name in ("time_s", "loss", "energy_J", "uplink_J", "compute_J", "downlink_J")
     }
     out["aggregation"] = (
         "is none of the task's",
-        (c["aggregation"] >= 0) & (c["aggregation"] <= slots),
+        (columns["aggregation"] >= 0) & (columns["aggregation"] <= slots),
         True,
     )
-    out["accuracy"] = ("is not in [0, 1]", (c["accuracy"] >= 0) & (c["accuracy"] <= 1), False)
-    out["test_samples"] = ("is not positive", c["test_samples"] > 0, False)
+    out["accuracy"] = ("is not in [0, 1]", (columns["accuracy"] >= 0) & (columns["accuracy"] <= 1), False)
+    out["test_samples"] = ("is not positive", columns["test_samples"] > 0, False)
     return out
 
 
-def _of_periods(c: dict[str, Array], slots: Array, devices: int) -> dict[str, Range]:
+def _of_periods(columns: dict[str, Array], slots: Array, devices: int) -> dict[str, Range]:
     out: dict[str, Range] = {
-        name: ("is negative", ~(c[name] < 0), False)
+        name: ("is negative", ~(columns[name] < 0), False)
         for name in (
             "start_s",
             "download_s",
@@ -124,7 +126,7 @@ def _of_periods(c: dict[str, Array], slots: Array, devices: int) -> dict[str, Ra
     most = 2**53
 
     def within(name: str, low: Any, high: Any) -> Array:
-        return np.asarray((c[name] >= low) & (c[name] <= high))
+        return np.asarray((columns[name] >= low) & (columns[name] <= high))
 
     out["device"] = ("is none of the fleet's", within("device", 0, devices - 1), True)
     out["version"] = ("is none of the task's", within("version", 0, slots - 1), True)
@@ -133,6 +135,6 @@ def _of_periods(c: dict[str, Array], slots: Array, devices: int) -> dict[str, Ra
     out["batch"] = ("is no number of samples", within("batch", 1, most), True)
     out["samples"] = ("is no number of samples", within("samples", 0, most), True)
     out["staleness"] = ("is none that there can be", within("staleness", NOT_AGGREGATED, slots), True)
-    out["frequency_Hz"] = ("is not positive", c["frequency_Hz"] > 0, False)
-    out["outcome"] = ("is none that there is", np.isin(c["outcome"].astype(str), OUTCOMES), True)
+    out["frequency_Hz"] = ("is not positive", columns["frequency_Hz"] > 0, False)
+    out["outcome"] = ("is none that there is", np.isin(columns["outcome"].astype(str), OUTCOMES), True)
     return out

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Array, Found, apart, named, together
+from dmafl.experiments.run.verification.findings import (
+    REPLAY_TOLERANCE,
+    Array,
+    Finding,
+    apart,
+    named,
+    together,
+)
 from dmafl.experiments.run.verification.made import made_s
 from dmafl.experiments.run.verification.opened import UnitRows
 from dmafl.experiments.run.verification.orders import planned_slots
@@ -16,89 +23,99 @@ from dmafl.world.mobility import Static
 PHASES = ("download_s", "compute_s", "upload_s", "wait_s")
 
 
-def clock(u: UnitRows) -> Found:
+def clock(unit: UnitRows) -> Finding:
     """Rows are in the order of time; phases follow one another, and fill a period that the server took."""
-    p = u.periods
-    end_s = p["end_s"]
+    periods = unit.periods
+    end_s = periods["end_s"]
     backwards = -np.diff(end_s, prepend=0.0)
-    spent_s = p["start_s"] + sum(p[name] for name in PHASES) - end_s
-    gap = np.where(u.taken, np.abs(spent_s), spent_s)
-    negative = np.maximum.reduce([-p[name] for name in ("idle_s", *PHASES)])
+    spent_s = periods["start_s"] + sum(periods[name] for name in PHASES) - end_s
+    gap = np.where(periods.taken, np.abs(spent_s), spent_s)
+    negative = np.maximum.reduce([-periods[name] for name in ("idle_s", *PHASES)])
     return together(
-        u.worst(excess, REPLAY_TOLERANCE * end_s) for excess in (np.maximum(backwards, 0.0), gap, negative)
+        unit.worst(excess, REPLAY_TOLERANCE * end_s) for excess in (np.maximum(backwards, 0.0), gap, negative)
     )
 
 
-def versions(u: UnitRows) -> Found:
+def versions(unit: UnitRows) -> Finding:
     """Slots of a task are completed one after another (a round: by one or more), versions are current when sent."""
     wrong: list[str] = []
-    for j, name in enumerate(u.world.task_names):
-        own = np.flatnonzero((u.task == j) & u.taken)
-        slot, version = u.periods["slot"][own], u.periods["version"][own]
+    for j, name in enumerate(unit.world.task_names):
+        taken = np.flatnonzero(unit.taken_of_task(j))
+        slot, version = unit.periods["slot"][taken], unit.periods["version"][taken]
         step = np.diff(slot, prepend=-1)
-        allowed = (step == 1) | ((step == 0) & (np.arange(len(step)) > 0)) if u.rounds else step == 1
-        broken = own[~allowed | (version > slot)]
-        wrong += [f"{u.period(k)}, task {name}, slot {u.periods['slot'][k]}" for k in broken]
-        wrong += _not_current(u, j)
+        allowed = (step == 1) | ((step == 0) & (np.arange(len(step)) > 0)) if unit.rounds else step == 1
+        broken = taken[~allowed | (version > slot)]
+        wrong += [f"{unit.period(k)}, task {name}, slot {unit.periods['slot'][k]}" for k in broken]
+        wrong += _not_current(unit, j)
     return named(wrong)
 
 
-def _not_current(u: UnitRows, j: int) -> list[str]:
+def _not_current(unit: UnitRows, j: int) -> list[str]:
     """Periods whose version was not there yet when they started, or was replaced before."""
-    p, own = u.periods, np.flatnonzero(u.task == j)
-    made = made_s(u, j)
-    start_s, version = p["start_s"][own], p["version"][own]
+    periods, of_task = unit.periods, np.flatnonzero(unit.task == j)
+    made = made_s(unit, j)
+    start_s, version = periods["start_s"][of_task], periods["version"][of_task]
     slack_s = REPLAY_TOLERANCE * start_s
     # A version that nobody made is at infinity: nothing can start with it, if it is known what was made.
     never_s = np.inf if made.exact else made.times_s[-1]
     there_s = np.append(made.times_s, never_s)[np.minimum(version, len(made.times_s))]
     early = ~(start_s >= there_s - slack_s)
-    out = [f"{u.period(k)}: version {p['version'][k]} was not there yet" for k in own[early]]
+    out = [f"{unit.period(k)}: version {periods['version'][k]} was not there yet" for k in of_task[early]]
     # With a shared radio a download may queue while its version is replaced.
-    if made.exact and u.world.scenario.channel.radio == "own":
+    if made.exact and unit.world.scenario.channel.radio == "own":
         gone_s = np.append(made.times_s, [np.inf, np.inf])[np.minimum(version, len(made.times_s)) + 1]
         late = ~(start_s <= gone_s + slack_s)
-        out += [f"{u.period(k)}: version {p['version'][k]} was replaced before" for k in own[late]]
+        out += [
+            f"{unit.period(k)}: version {periods['version'][k]} was replaced before" for k in of_task[late]
+        ]
     return out
 
 
-def staleness(u: UnitRows) -> Found:
+def staleness(unit: UnitRows) -> Finding:
     """Staleness is slot minus version; a period that the server did not take has neither slot nor staleness."""
-    p = u.periods
-    expected = np.where(u.taken, p["slot"] - p["version"], NOT_AGGREGATED)
-    slot = np.where(u.taken, np.where(p["slot"] < 0, 1, 0), np.abs(p["slot"] - NOT_AGGREGATED))
-    return u.worst(np.maximum(np.abs(p["staleness"] - expected), slot).astype(float))
+    periods = unit.periods
+    expected = np.where(periods.taken, periods["slot"] - periods["version"], NOT_AGGREGATED)
+    slot = np.where(
+        periods.taken, np.where(periods["slot"] < 0, 1, 0), np.abs(periods["slot"] - NOT_AGGREGATED)
+    )
+    return unit.worst(np.maximum(np.abs(periods["staleness"] - expected), slot).astype(float))
 
 
-def durations(u: UnitRows) -> Found:
+def durations(unit: UnitRows) -> Finding:
     """Phases last as long as the physics says; idle time is what lies between two periods of a device and task."""
-    p, w, device, task = u.periods, u.world, u.periods["device"], u.task
-    computed = u.taken | (p["compute_s"] > 0)
-    compute_s = np.where(computed, w.compute_s(device, task, p["steps"], p["batch"], p["frequency_Hz"]), 0.0)
-    previous_s = previous_end_s(device * w.task_count + task, p["end_s"])
+    periods, world, device, task = unit.periods, unit.world, unit.periods["device"], unit.task
+    computed = periods.computed
+    compute_s = np.where(
+        computed,
+        world.compute_s(device, task, periods["steps"], periods["batch"], periods["frequency_Hz"]),
+        0.0,
+    )
+    previous_s = previous_end_s(device * world.task_count + task, periods["end_s"])
     errors = [
-        apart(p["compute_s"], compute_s),
-        apart(p["start_s"] - previous_s, p["idle_s"], np.abs(p["end_s"])),
+        apart(periods["compute_s"], compute_s),
+        apart(periods["start_s"] - previous_s, periods["idle_s"], np.abs(periods["end_s"])),
     ]
-    if not u.own.world:  # a channel of the user's own is in no file
-        sent = u.taken | (p["download_s"] > 0)
-        download_s = np.where(sent, w.download_s(device, task, p["version"], p["start_s"]), 0.0)
-        errors += [apart(p["download_s"], download_s), _uploads(u)]
-    never = np.where(p["outcome"] == "unfinished", np.abs(p["upload_s"]), 0.0)
-    return together(u.worst(error) for error in (*errors, never))
+    if not unit.own.world:  # a channel of the user's own is in no file
+        sent = periods.taken | (periods["download_s"] > 0)
+        download_s = np.where(
+            sent, world.download_s(device, task, periods["version"], periods["start_s"]), 0.0
+        )
+        errors += [apart(periods["download_s"], download_s), _uploads(unit)]
+    never = np.where(periods["outcome"] == "unfinished", np.abs(periods["upload_s"]), 0.0)
+    return together(unit.worst(error) for error in (*errors, never))
 
 
-def _uploads(u: UnitRows) -> Array:
+def _uploads(unit: UnitRows) -> Array:
     """By how much uploads that the server took differ from the physics [s], where the row tells when they began."""
-    p, w = u.periods, u.world
-    slot = planned_slots(u) if u.planned else p["slot"]
-    sure = u.taken & (slot >= 0)
-    if not isinstance(w.mobility, Static):
+    periods, world = unit.periods, unit.world
+    slot = planned_slots(unit) if unit.planned else periods["slot"]
+    sure = periods.taken & (slot >= 0)
+    if not isinstance(world.mobility, Static):
         # The distance counts when the upload begins; a period that waited does not say before which phase.
-        sure &= p["wait_s"] == 0
-    begin_s = p["start_s"] + p["download_s"] + p["compute_s"]
-    upload_s = w.upload_s(p["device"], u.task, np.maximum(slot, 0), begin_s)
-    return np.where(sure, apart(p["upload_s"], upload_s), 0.0)
+        sure &= periods["wait_s"] == 0
+    begin_s = periods["start_s"] + periods["download_s"] + periods["compute_s"]
+    upload_s = world.upload_s(periods["device"], unit.task, np.maximum(slot, 0), begin_s)
+    return np.where(sure, apart(periods["upload_s"], upload_s), 0.0)
 
 
 def previous_end_s(stream: Array, end_s: Array) -> Array:
@@ -110,47 +127,47 @@ def previous_end_s(stream: Array, end_s: Array) -> Array:
     return out
 
 
-def window(u: UnitRows) -> Found:
+def window(unit: UnitRows) -> Finding:
     """Uploads that count end within their window."""
-    p = u.periods
-    limit_s = u.world.devices.window_s[p["device"], u.task]
-    return u.worst(np.where(u.taken, p["end_s"] - limit_s, 0.0), TOLERANCE * limit_s)
+    periods = unit.periods
+    limit_s = unit.world.devices.window_s[periods["device"], unit.task]
+    return unit.worst(np.where(periods.taken, periods["end_s"] - limit_s, 0.0), TOLERANCE * limit_s)
 
 
-def cpu(u: UnitRows) -> Found:
+def cpu(unit: UnitRows) -> Finding:
     """Frequencies on a device stay within its CPU at every instant."""
-    p, d = u.periods, u.world.devices
-    f_max, f_min = d.frequency_max_Hz[p["device"]], d.frequency_min_Hz[p["device"]]
-    f = p["frequency_Hz"]
-    ran = u.taken | ~(p["compute_s"] <= 0)
+    periods, devices = unit.periods, unit.world.devices
+    f_max, f_min = devices.frequency_max_Hz[periods["device"]], devices.frequency_min_Hz[periods["device"]]
+    f = periods["frequency_Hz"]
+    ran = periods.taken | ~(periods["compute_s"] <= 0)
     # Where a period waited, its row does not say before which phase: only its own frequency is checked.
-    sure = np.flatnonzero(ran & (p["wait_s"] == 0))
-    begin_s, length_s = (p["start_s"] + p["download_s"])[sure], p["compute_s"][sure]
-    slack_s = TOLERANCE * float(p["end_s"][np.isfinite(p["end_s"])].max(initial=0.0))
+    sure = np.flatnonzero(ran & (periods["wait_s"] == 0))
+    begin_s, length_s = (periods["start_s"] + periods["download_s"])[sure], periods["compute_s"][sure]
+    slack_s = TOLERANCE * float(periods["end_s"][np.isfinite(periods["end_s"])].max(initial=0.0))
     end_s = begin_s + length_s - np.minimum(slack_s, length_s / 2)
     load_Hz = np.zeros(len(f))
-    load_Hz[sure] = load_at_start(p["device"][sure], begin_s, end_s, f[sure])
+    load_Hz[sure] = load_at_start(periods["device"][sure], begin_s, end_s, f[sure])
     return together(
-        u.worst(excess, TOLERANCE * f_max)
+        unit.worst(excess, TOLERANCE * f_max)
         for excess in (load_Hz - f_max, np.where(ran, f - f_max, 0.0), np.where(ran, f_min - f, 0.0))
     )
 
 
-def radio(u: UnitRows) -> Found:
+def radio(unit: UnitRows) -> Finding:
     """On a shared radio the transfers of a device follow one another; holds by itself otherwise."""
-    if u.world.scenario.channel.radio == "own":
-        return Found()
-    p = u.periods
-    down = np.flatnonzero(p["download_s"] > 0)
+    if unit.world.scenario.channel.radio == "own":
+        return Finding()
+    periods = unit.periods
+    down = np.flatnonzero(periods["download_s"] > 0)
     # Where a period waited, its row does not say when the upload began.
-    up = np.flatnonzero(u.taken & (p["wait_s"] == 0))
+    up = np.flatnonzero(periods.taken & (periods["wait_s"] == 0))
     which = np.concatenate([down, up])
-    begin_s = np.concatenate([p["start_s"][down], (p["end_s"] - p["upload_s"])[up]])
-    end_s = np.concatenate([(p["start_s"] + p["download_s"])[down], p["end_s"][up]])
-    order = np.lexsort((end_s, begin_s, p["device"][which]))
-    device = p["device"][which][order]
+    begin_s = np.concatenate([periods["start_s"][down], (periods["end_s"] - periods["upload_s"])[up]])
+    end_s = np.concatenate([(periods["start_s"] + periods["download_s"])[down], periods["end_s"][up]])
+    order = np.lexsort((end_s, begin_s, periods["device"][which]))
+    device = periods["device"][which][order]
     same = device[1:] == device[:-1]
     over_s = np.where(same, end_s[order][:-1] - begin_s[order][1:], 0.0)
-    excess = np.zeros(len(p["device"]))
+    excess = np.zeros(len(periods["device"]))
     np.maximum.at(excess, which[order][1:], over_s)
-    return u.worst(excess, REPLAY_TOLERANCE * p["end_s"])
+    return unit.worst(excess, REPLAY_TOLERANCE * periods["end_s"])
