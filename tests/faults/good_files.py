@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from dmafl.experiments.reproduction.outcome import CURVE, TOTALS
 
 import dmafl
 from dmafl.base.files import read_checked, sha256_of, write_checked
@@ -25,6 +24,7 @@ from dmafl.calibration.cache import Cache
 from dmafl.calibration.running_estimates import RunningEstimates
 from dmafl.calibration.shipped import shipped_file
 from dmafl.data import npz
+from dmafl.experiments.reproduction.outcome import CURVE, TOTALS
 from dmafl.experiments.reproduction.results import Results
 from dmafl.experiments.reproduction.study_run import StudyRun
 from dmafl.experiments.run.folder import RunFolder
