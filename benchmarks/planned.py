@@ -39,7 +39,6 @@ def curve(rows: list[dict[str, Any]], scheme: str, seed: int, task: str) -> np.n
 def rows_of_study(results: Path, partition: str) -> list[dict[str, Any]]:
     """Tests of all runs of the study in a partition."""
     from dmafl.experiments.reproduction.kept_outcomes import kept_outcomes
-
     from dmafl.experiments.reproduction.presets import study_of
     from dmafl.experiments.reproduction.results import Results
 

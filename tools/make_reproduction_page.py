@@ -14,10 +14,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from dmafl.experiments.reproduction.kept_outcomes import kept_outcomes
-
 from dmafl.base.files import read_text, write_bytes, write_text
 from dmafl.experiments.reproduction.design import DRIFT_UNIT, DRIFTS, IMPORTANCES, SEEDS, TUNING_SEED
+from dmafl.experiments.reproduction.kept_outcomes import kept_outcomes
 from dmafl.experiments.reproduction.presets import OPEN_CHOICES, study_of
 from dmafl.experiments.reproduction.results import Results
 from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes

@@ -515,9 +515,8 @@ def test_a_plan_in_parquet_with_deep_metadata_is_refused(bench: Bench, tmp_path:
 @pytest.mark.parametrize("case", ["accuracy of 7", "accuracy of 1e999", "energy of 1e999", "total of 1e999"])
 def test_outcomes_of_the_study_that_cannot_be_are_refused(tmp_path: Path, case: str) -> None:
     """Medium 5: they were read."""
-    from dmafl.experiments.reproduction.outcome import CURVE, TOTALS
-
     from dmafl.base.errors import BadInput
+    from dmafl.experiments.reproduction.outcome import CURVE, TOTALS
     from dmafl.experiments.reproduction.results import Results
     from dmafl.experiments.reproduction.study_run import StudyRun
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from dmafl.experiments.reproduction.outcome import CURVE, TOTALS, Outcome, TaskOutcome
 
 from dmafl.experiments.reproduction.design import TASKS, Study
+from dmafl.experiments.reproduction.outcome import CURVE, TOTALS, Outcome, TaskOutcome
 from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes
 from dmafl.experiments.reproduction.study_run import StudyRun
 
