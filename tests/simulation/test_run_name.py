@@ -33,4 +33,3 @@ def test_all_runs_come_scheme_by_scheme() -> None:
 def test_files_have_the_name() -> None:
     name = RunName("dma-fl", 3)
     assert name.model_file("digits") == "models/dma-fl-s3-digits.safetensors"
-    assert name.plan_file == "plans/dma-fl-s3.json"

@@ -35,8 +35,3 @@ class RunName:
     def model_file(self, task: str) -> str:
         """Where the last model of a task lies in the folder of a run."""
         return f"models/{self}-{task}.safetensors"
-
-    @property
-    def plan_file(self) -> str:
-        """Where the plan that was made for it lies in the folder of a run."""
-        return f"plans/{self}.json"

@@ -127,7 +127,7 @@ class Request:
                     ShownAsIs("a plan for another one"),
                     "Give the scenario the plan was made for, or plan again.",
                 )
-        check_file_names(self.names, list(self.scenario.tasks))
+        check_file_names(RunName.of_all(self.schemes, self.seeds), list(self.scenario.tasks))
         if not self.schemes or not self.seeds:
             raise bad_input(
                 "schemes", "must be at least one, with at least one seed", ShownAsIs("none"), "Name a scheme."

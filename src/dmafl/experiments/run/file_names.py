@@ -1,23 +1,35 @@
-"""Names of schemes and tasks, which are part of the names of a run's files."""
+"""Names of a run's files, and which names of schemes and tasks can be part of them."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.base.files import is_file_name
 from dmafl.base.files.safe_names import MOST_BYTES, MOST_BYTES_OF_ALL, storable
+from dmafl.simulation.run_name import RunName
 
 
-def check_file_names(units: Sequence[str], tasks: Sequence[str]) -> None:
-    """Refuse units and tasks whose files would lie elsewhere, or have names that are too long."""
-    for unit in units:
-        if not is_file_name(unit):
+def plan_file(name: str | RunName) -> str:
+    """Where a plan lies in the folder of a run: `scheduled`, or the one made for the run of a scheme and seed."""
+    return f"plans/{name}.json"
+
+
+def measured_file(seed: int) -> str:
+    """Where the measured constants of a seed lie in the folder of a run."""
+    return f"measured/s{seed}.json"
+
+
+def check_file_names(names: Sequence[RunName], tasks: Sequence[str]) -> None:
+    """Refuse schemes and tasks whose files would lie elsewhere, or have names that are too long."""
+    for name in map(str, names):
+        if not is_file_name(name):
             raise bad_input(
                 "own_schemes",
                 f"must have names that a file may have: at most {MOST_BYTES} bytes, no / and no \\",
-                unit,
+                name,
                 "Use letters, digits, _ and -.",
             )
     for task in tasks:
@@ -28,7 +40,7 @@ def check_file_names(units: Sequence[str], tasks: Sequence[str]) -> None:
                 task,
                 "Set PYTHONUTF8=1 in the environment, or rename the task.",
             )
-    models = (f"{unit}-{task}.safetensors" for unit in units for task in tasks)
+    models = (PurePosixPath(name.model_file(task)).name for name in names for task in tasks)
     longest = max(models, key=_size, default="")
     if _size(longest) > MOST_BYTES_OF_ALL:
         raise bad_input(

@@ -30,6 +30,7 @@ from dmafl.base.files import (
 )
 from dmafl.calibration.measured import Measured
 from dmafl.experiments.run.checkpoint import Arrays, Checkpoint
+from dmafl.experiments.run.file_names import measured_file, plan_file
 from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.running import check_running
 from dmafl.experiments.run.statuses import RunStatus
@@ -126,15 +127,15 @@ class RunFolder:
 
     def write_measured(self, seed: int, measured: Measured) -> None:
         """Save what was measured of a seed."""
-        self.write_output(measured_name(seed), json_bytes(measured.plain()))
+        self.write_output(measured_file(seed), json_bytes(measured.plain()))
 
     def write_plan(self, name: str, plan: Plan) -> None:
         """Save a plan below `plans`."""
-        self.write_output(f"plans/{name}.json", plan_bytes(plan))
+        self.write_output(plan_file(name), plan_bytes(plan))
 
     def read_plan(self, name: str) -> PlanFile | None:
         """The plan called `name`, if it is there; refuses one that was changed since it was written."""
-        path, known = self.path / "plans" / f"{name}.json", self.checksums.get(f"plans/{name}.json")
+        path, known = self.path / plan_file(name), self.checksums.get(plan_file(name))
         if not path.exists():
             return None
         present = sha256_of(read_bytes(path, "plan"))
@@ -145,14 +146,14 @@ class RunFolder:
                 ShownAsIs(present[:12]),
                 "The file was changed: put the old one back, or run again.",
             )
-        self.checksums[f"plans/{name}.json"] = present
+        self.checksums[plan_file(name)] = present
         return read_plan(path)
 
     def read_measured(self, checksums: Mapping[int, str]) -> dict[int, Measured]:
         """What was measured of the seeds of `checksums`; refuses files that are not those the run was begun with."""
         measured = {}
         for seed, checksum in checksums.items():
-            path = self.path / measured_name(seed)
+            path = self.path / measured_file(seed)
             given = read_json(path, "measured constants")
             present = sha256_of(canonical_json(given))
             if present != checksum:
@@ -305,11 +306,6 @@ class RunFolder:
             plain = self.checkpoint(unit).read_plain()
             self._sums[unit] = {} if plain is None else plain["part_files"]
         return self._sums[unit]
-
-
-def measured_name(seed: int | str) -> str:
-    """Where the measured constants of a seed lie in the folder."""
-    return f"measured/s{seed}.json"
 
 
 def checksum_of(measured: Measured) -> str:

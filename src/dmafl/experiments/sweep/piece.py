@@ -12,6 +12,7 @@ from dmafl.base.errors import BadInput
 from dmafl.base.files import say_once
 from dmafl.calibration.measured import Measured
 from dmafl.experiments.campaign.scheme_work import SchemeWork
+from dmafl.experiments.run.file_names import plan_file
 from dmafl.experiments.run.folder import RunFolder
 from dmafl.experiments.run.run import Run
 from dmafl.experiments.run.statuses import RunStatus
@@ -44,7 +45,7 @@ class SweepPiece:
     @property
     def plan_file(self) -> Path:
         """Where its plan is, or will be."""
-        return self.folder / RunName(self.work.scheme, self.point.seed).plan_file
+        return self.folder / plan_file(RunName(self.work.scheme, self.point.seed))
 
     def is_done(self) -> bool:
         """Whether it is done and its files can be read; a damaged point is put aside, which is said."""

@@ -9,6 +9,7 @@ from typing import Any
 from dmafl.base.errors import ShownAsIs, show
 from dmafl.experiments.compare.differences import differences
 from dmafl.experiments.run.diverged_updates import left_out
+from dmafl.experiments.run.file_names import plan_file
 from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.run import Run
 from dmafl.experiments.run.statuses import RunStatus
@@ -103,7 +104,7 @@ def command(run: Run) -> str:
     for scheme in known:
         words += ["--scheme", scheme]
     if manifest.plan_sha256 is not None:
-        words += ["--plan", "plans/scheduled.json"]
+        words += ["--plan", plan_file("scheduled")]
     else:
         words += ["--seeds", ",".join(str(seed) for seed in manifest.seeds)]
     text = shlex.join([*words, "--output", "again"])

@@ -89,26 +89,26 @@ def gather(runs: Sequence[Run | str | Path]) -> RunSet:
         for number, run in enumerate(opened)
         for name in run.manifest.run_names
     )
-    tables = {
-        name: _joined(
+    scheme_numbers = [
+        {scheme: k for k, (of_run, scheme) in enumerate(labels) if of_run == number}
+        for number in range(len(opened))
+    ]
+    metrics, periods = (
+        _joined(
             [
-                _columns(
-                    run, getattr(run, name), {s: k for k, (n, s) in enumerate(labels) if n == number}, tasks
-                )
-                for number, run in enumerate(opened)
+                _columns(run, getattr(run, name), numbers, tasks)
+                for run, numbers in zip(opened, scheme_numbers, strict=True)
             ]
         )
         for name in ("metrics", "periods")
-    }
-    return RunSet(
-        opened, names, schemes, tasks, units, Metrics(tables["metrics"]), Periods(tables["periods"]), worlds
     )
+    return RunSet(opened, names, schemes, tasks, units, Metrics(metrics), Periods(periods), worlds)
 
 
 def _worlds(run: Run) -> dict[int, World]:
     """The world of every seed; refuses a run whose parts do not fit together."""
-    path = str(run.path)
-    tasks = list(run.scenario.tasks)
+    path, tasks = str(run.path), list(run.scenario.tasks)
+    periods = Periods.of_table(run.periods)
     worlds = {}
     for seed in run.manifest.seeds:
         world = worlds[seed] = run.world(seed)
@@ -119,7 +119,7 @@ def _worlds(run: Run) -> dict[int, World]:
                 list(world.task_names),
                 _REMEDY,
             )
-        devices = run.periods.filter(_is(run.periods, "seed", seed)).column("device").to_numpy()
+        devices = periods["device"][periods["seed"] == seed]
         if len(devices) and not (devices.min() >= 0 and devices.max() < world.device_count):
             raise bad_input(
                 f"{path}: periods.device",
@@ -128,12 +128,6 @@ def _worlds(run: Run) -> dict[int, World]:
                 _REMEDY,
             )
     return worlds
-
-
-def _is(table: Any, column: str, value: object) -> Any:
-    import pyarrow.compute as pc
-
-    return pc.equal(table.column(column), value)
 
 
 def _names(paths: Sequence[Path]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from dmafl.base.errors import BadInput
 from dmafl.calibration.running_estimates import LARGEST_GRAM, TESTS
 from dmafl.experiments.run.expected_loss import TaskTheory
+from dmafl.experiments.run.file_names import measured_file, plan_file
 from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Finding, named
 from dmafl.experiments.run.verification.opened import Opened, UnitRows
 from dmafl.learning import saving
@@ -203,7 +204,7 @@ def measured(opened: Opened) -> Finding:
             for task in world.task_names:
                 TaskTheory.of(constants, world, task)
         except BadInput as error:
-            wrong.append(f"measured/s{seed}.json: {error.problems[0]}")
+            wrong.append(f"{measured_file(seed)}: {error.problems[0]}")
     return named(wrong)
 
 
@@ -212,13 +213,13 @@ def plans(opened: Opened) -> Finding:
     readable = opened.plans
     wrong = [f"{name}: {why}" for name, why in opened.unreadable.items() if name.startswith("plans/")]
     wrong += [
-        f"plans/{name}.json: missing"
+        f"{plan_file(name)}: missing"
         for name in opened.plan_names
-        if name not in readable and f"plans/{name}.json" not in opened.unreadable
+        if name not in readable and plan_file(name) not in opened.unreadable
     ]
     for name, file in readable.items():
         run = RunName(name, opened.manifest.seeds[0]) if name in PLANNED else RunName.parse(name)
-        wrong += [f"plans/{name}.json: {problem}" for problem in _plan(opened, file, run.scheme, run.seed)]
+        wrong += [f"{plan_file(name)}: {problem}" for problem in _plan(opened, file, run.scheme, run.seed)]
     return named(wrong)
 
 

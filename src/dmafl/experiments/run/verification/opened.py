@@ -14,7 +14,8 @@ import pyarrow as pa
 from dmafl.base.errors import BadInput
 from dmafl.calibration.measured import Measured
 from dmafl.experiments.run.expected_loss import one_by_one, quality
-from dmafl.experiments.run.folder import TABLES, RunFolder, measured_name
+from dmafl.experiments.run.file_names import measured_file, plan_file
+from dmafl.experiments.run.folder import TABLES, RunFolder
 from dmafl.experiments.run.manifest import Manifest, OwnParts, UnitRecord
 from dmafl.experiments.run.verification.findings import Finding, largest, together
 from dmafl.experiments.run.verification.rows import Cells, cells_of
@@ -191,7 +192,7 @@ class Opened:
         """Seed -> measured constants, of those that could be read."""
         readable: dict[int, Measured] = {}
         for seed, checksum in self.manifest.measured.items():
-            of_seed = self.read(measured_name(seed), partial(self.folder.read_measured, {seed: checksum}))
+            of_seed = self.read(measured_file(seed), partial(self.folder.read_measured, {seed: checksum}))
             if of_seed is not None:
                 readable |= of_seed
         return readable
@@ -201,7 +202,7 @@ class Opened:
         """Name -> plan, of those that there must be and that could be read."""
         readable = {}
         for name in self.plan_names:
-            file = self.read(f"plans/{name}.json", partial(self.folder.read_plan, name))
+            file = self.read(plan_file(name), partial(self.folder.read_plan, name))
             if file is not None:
                 readable[name] = file
         return readable

@@ -9,7 +9,8 @@ import numpy as np
 
 from dmafl.base.errors import BadInput
 from dmafl.base.files import read_bytes
-from dmafl.experiments.run.folder import RUNNING, TABLES, measured_name
+from dmafl.experiments.run.file_names import measured_file, plan_file
+from dmafl.experiments.run.folder import RUNNING, TABLES
 from dmafl.experiments.run.statuses import RunStatus
 from dmafl.experiments.run.verification.findings import Finding, named
 from dmafl.experiments.run.verification.opened import Opened
@@ -40,8 +41,8 @@ def manifest(opened: Opened) -> Finding:
 
 def expected(opened: Opened) -> set[str]:
     """Names of the outputs that there must be by now."""
-    names = {measured_name(seed) for seed in opened.manifest.measured}
-    names |= {f"plans/{name}.json" for name in opened.plan_names}
+    names = {measured_file(seed) for seed in opened.manifest.measured}
+    names |= set(map(plan_file, opened.plan_names))
     names |= models(opened)
     if opened.ended:
         names |= {f"{name}.parquet" for name in TABLES} | {RUNNING}
@@ -86,10 +87,8 @@ def files(opened: Opened) -> Finding:
 def _possible(opened: Opened) -> set[str]:
     """Outputs that a run like this one may have; while it goes, some may lie there that the manifest has not yet."""
     manifest = opened.manifest
-    names = (
-        {name.plan_file for name in manifest.run_names} if opened.plan_names or not opened.ended else set()
-    )
-    names |= {"plans/scheduled.json"} if manifest.plan_sha256 is not None else set()
+    names = set(map(plan_file, manifest.run_names)) if opened.plan_names or not opened.ended else set()
+    names |= {plan_file("scheduled")} if manifest.plan_sha256 is not None else set()
     tables = {f"{name}.parquet" for name in TABLES} | {RUNNING}
     return expected(opened) | names | models(opened, finished=opened.ended) | tables
 
