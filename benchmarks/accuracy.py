@@ -60,7 +60,7 @@ def finals(task: str, scheme: str, seeds: int, slots: int | None, workers: int) 
                 one = scenario(task, slots).model_copy(update={"seed": seed})
                 world = dmafl.World.resolve(one)
                 plan = dmafl.Plan(world, dmafl.round_robin(world))
-                run = dmafl.run(one, plan, output=Path(folder) / str(seed), workers=workers)
+                run = dmafl.run(one, plan, schemes=[scheme], output=Path(folder) / str(seed), workers=workers)
                 found.append(run.metrics.column("accuracy").to_pylist()[-1])
         else:
             run = dmafl.run(

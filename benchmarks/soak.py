@@ -74,7 +74,7 @@ class Meter:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
 
-    def units(self, names: Sequence[str]) -> None:
+    def scheme_runs(self, names: Sequence[str]) -> None:
         """Nothing."""
 
     def step(self, unit: Any) -> None:

@@ -57,7 +57,8 @@ def measure(case: Case) -> Row:
     import numpy as np
 
     from dmafl.scenario.toml import from_plain
-    from dmafl.schemes.registry import BASELINES
+    from dmafl.schemes.registry import scheme_named
+    from dmafl.schemes.scheme import SchemeContext
     from dmafl.server.core import Server
     from dmafl.simulation.clock import VirtualClock
     from dmafl.world.world import World
@@ -81,7 +82,13 @@ def measure(case: Case) -> Row:
     world = World.resolve(scenario)
     recorder = Counting()
     clock = VirtualClock(world, AtOnce(model))
-    server = Server([model], world.slots.tolist(), BASELINES["fedasync"](world), clock, recorder)
+    server = Server(
+        [model],
+        world.slots.tolist(),
+        scheme_named("fedasync").policies(SchemeContext(world)),
+        clock,
+        recorder,
+    )
     watch = Stopwatch()
     for _ in server.run():
         pass

@@ -97,7 +97,8 @@ def ours(data: Path, rounds: int) -> Row:
     """`fedavg-full` through server, virtual clock and trainer, all in this process."""
     from dmafl.base.version import __version__
     from dmafl.scenario.toml import from_plain
-    from dmafl.schemes.registry import BASELINES
+    from dmafl.schemes.registry import scheme_named
+    from dmafl.schemes.scheme import SchemeContext
     from dmafl.server.core import Server
     from dmafl.simulation.clock import VirtualClock
     from dmafl.training.trainer import Components
@@ -130,7 +131,13 @@ def ours(data: Path, rounds: int) -> Row:
     first = trainers.of(0).first_model(0)
     world, trainer = World.resolve(scenario), Ordering(InProcess(trainers))
     clock = VirtualClock(world, trainer)
-    server = Server([first], world.slots.tolist(), BASELINES["fedavg-full"](world), clock, Counting())
+    server = Server(
+        [first],
+        world.slots.tolist(),
+        scheme_named("fedavg-full").policies(SchemeContext(world)),
+        clock,
+        Counting(),
+    )
     versions, watch = server.versions[0], None
     for _ in server.run():
         if watch is None and versions.number == WARM:

@@ -7,9 +7,9 @@ def main() -> None:
     """Run the command."""
 
     def command() -> None:
-        from dmafl.cli.app import run_command
+        from dmafl.cli.app import command_line
 
-        run_command()
+        command_line()
 
     guarded(command)
 

@@ -17,7 +17,8 @@ from dmafl.calibration.running_estimates import (
     RunningTask,
 )
 from dmafl.learning.evaluation import gradient
-from dmafl.schemes.registry import BASELINES
+from dmafl.schemes.registry import scheme_named
+from dmafl.schemes.scheme import SchemeContext
 from dmafl.simulation.scheme_run import SchemeRun
 from dmafl.training.workers import InProcess, Trainers
 from dmafl.world.world import World
@@ -50,7 +51,12 @@ def observed(slots: int = 150) -> tuple[SchemeRun, RunningEstimates, Trainers]:
     trainer = trainers.of(0)
     running = RunningEstimates(["one"], DEVICES, [trainer.tasks[0].model.size], [RATE], 0)
     scheme_run = SchemeRun(
-        "fedasync", world, trainer, InProcess(trainers), BASELINES["fedasync"](world), running
+        "fedasync",
+        world,
+        trainer,
+        InProcess(trainers),
+        scheme_named("fedasync").policies(SchemeContext(world)),
+        running,
     )
     for _ in scheme_run.run():
         pass

@@ -12,7 +12,8 @@ from dmafl.data.sources import SOURCES
 from dmafl.experiments.run.trackers import TRACKERS
 from dmafl.planning.solve import SOLVERS
 from dmafl.scenario.presets import NAMES
-from dmafl.schemes.registry import BASELINES, PLANNED, PLANNING
+from dmafl.schemes.registry import NAMES as SCHEMES
+from dmafl.schemes.registry import SETS
 from support.patience import carried_out
 
 
@@ -34,7 +35,6 @@ def complete(words: str) -> list[str]:
 
 def test_names_are_those_of_the_package():
     assert completion.PRESETS == NAMES
-    assert (*PLANNING, *BASELINES, *PLANNED) == completion.SCHEMES
     assert completion.SOLVERS == SOLVERS
     assert set(completion.TRACKERS) == set(TRACKERS)
     assert set(completion.DATA) == set(SOURCES)
@@ -44,6 +44,8 @@ def test_names_are_those_of_the_package():
     ("words", "offered"),
     [
         ("dmafl run s.toml --scheme fed", ["fedasync", "fedavg-full", "fedavg-partial", "fedbuff"]),
+        ("dmafl run s.toml --scheme ", [*SCHEMES, *SETS]),
+        ("dmafl sweep s.toml --scheme dma-fl-n", ["dma-fl-nr", "dma-fl-ns"]),
         ("dmafl init --preset p", ["paper", "phone"]),
         ("dmafl plan s.toml --quality ", ["calibrated", "sharp", "printed"]),
         ("dmafl sw", ["sweep"]),

@@ -101,7 +101,7 @@ class Looking:
     def __init__(self, folder: Path) -> None:
         self.folder, self.seen = folder, set()
 
-    def units(self, names: list[str]) -> None:
+    def scheme_runs(self, names: list[str]) -> None:
         self.look()
 
     def step(self, unit: Any) -> None:

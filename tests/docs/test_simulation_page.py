@@ -9,7 +9,7 @@ import pytest
 from dmafl.experiments.run.trackers import TRACKERS
 from dmafl.experiments.run.verify import RULES
 from dmafl.scenario.model import Drift
-from dmafl.schemes.registry import BASELINES, PLANNED
+from dmafl.schemes.registry import NAMES
 from dmafl.server.messages import Event, Transport
 from dmafl.simulation import clock
 from support.doc_pages import DOCS, ROOT, blocks, codes, table_rows
@@ -22,7 +22,7 @@ def first_codes(header: str) -> list[str]:
 
 
 def test_schemes_are_those_of_the_registry():
-    assert first_codes("| Scheme |") == [*BASELINES, *PLANNED]
+    assert first_codes("| Scheme |") == list(NAMES)
 
 
 def test_streams_are_those_of_the_scenario():

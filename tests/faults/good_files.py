@@ -31,7 +31,8 @@ from dmafl.experiments.run.folder import RunFolder
 from dmafl.experiments.sweep.sweep_folder import Sweep
 from dmafl.learning import saving
 from dmafl.scenario import toml
-from dmafl.schemes.registry import BASELINES
+from dmafl.schemes.registry import scheme_named
+from dmafl.schemes.scheme import SchemeContext
 from dmafl.simulation.scheme_run import SchemeRun
 from dmafl.training.trainer import Trainer
 from dmafl.training.workers import Trainers, open_workers
@@ -51,7 +52,7 @@ class StopsAfter:
     def __init__(self, events: int) -> None:
         self.left = events
 
-    def units(self, names: object) -> None: ...
+    def scheme_runs(self, names: object) -> None: ...
 
     def finished(self, name: str, status: str) -> None: ...
 
@@ -179,7 +180,9 @@ def make_unit() -> SchemeRun:
         [bench.settings.learning_rate for bench in benches],
         0,
     )
-    return SchemeRun("fedasync", world, trainer, workers, BASELINES["fedasync"](world), running)
+    return SchemeRun(
+        "fedasync", world, trainer, workers, scheme_named("fedasync").policies(SchemeContext(world)), running
+    )
 
 
 def run_checked(folder: Path) -> object:

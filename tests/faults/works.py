@@ -101,7 +101,7 @@ def _run(scheme: str, workers: int, afresh: bool = False) -> Work:
     """Workers are forked from a warm process, or started afresh as for a user."""
 
     def start(files: Files, folder: Path) -> list[str]:
-        chosen = ["--plan", str(files.plan)] if scheme == "scheduled" else ["--scheme", scheme]
+        chosen = ["--scheme", scheme, *(["--plan", str(files.plan)] if scheme == "scheduled" else [])]
         given = ["--measured", str(files.measured), "--data-dir", str(files.data), "--checkpoint-s", "0"]
         out = ["-o", str(folder / "run"), "--workers", str(workers), *effort("run")]
         return ["run", str(files.scenario), *chosen, *given, *out]

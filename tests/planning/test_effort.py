@@ -15,10 +15,11 @@ from dmafl.planning.effort import CutOff, Effort
 from dmafl.planning.effort_costs import WEIGHTS, Work
 from dmafl.planning.infeasibility import Infeasible
 from dmafl.planning.replan import replan, state_of
-from dmafl.planning.schemes import plan_for
 from dmafl.planning.solve import problem_in_time, solve
 from dmafl.schedule.plan import Plan
 from dmafl.schedule.plan_status import PlanStatus
+from dmafl.schemes.registry import scheme_named
+from dmafl.schemes.scheme import SchemeContext
 from support.synthetic_problems import synthetic_estimates, synthetic_problem, synthetic_world
 
 CLOCKS = ("monotonic", "perf_counter", "process_time", "thread_time", "time")
@@ -69,15 +70,20 @@ def test_no_clock_changes_plans_of_schemes_and_revisions(mad_clocks: Callable[[i
     world = replace(world, devices=roomy)
     estimates = synthetic_estimates(world, 0)
 
+    context = SchemeContext(world, effort=0.3, estimates=lambda: estimates)
+
     def made() -> list[Plan]:
         plans = [
-            plan_for(scheme, world, estimates, effort=0.3) for scheme in ("dma-fl", "dma-fl-nr", "dma-fl-ns")
+            plan
+            for scheme in ("dma-fl", "dma-fl-nr", "dma-fl-ns")
+            if (plan := scheme_named(scheme).plan(context)) is not None
         ]
         half = state_of(plans[0].schedule, world, 0.5 * float(plans[0].timeline.end_s.max()))
         return [*plans, replan(plans[0], half, estimates, effort=0.3)]
 
     before = made()
     mad_clocks(5)
+    assert len(before) == 4
     assert all(same(a, b) for a, b in zip(before, made(), strict=True))
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from dmafl.planning.effort import Effort
-from dmafl.planning.online import Online
 from dmafl.planning.problem import make_problem
 from dmafl.planning.replan import State, replan
 from dmafl.planning.solve import solve
@@ -15,6 +14,7 @@ from dmafl.planning.task_estimates import TaskEstimates
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.plan import Plan
 from dmafl.schedule.rules import check_schedule
+from dmafl.schemes.online import Online
 from dmafl.server.core import Server
 from dmafl.simulation.clock import VirtualClock
 from dmafl.simulation.dry_run import _Notes, _Untrained

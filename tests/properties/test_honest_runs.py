@@ -10,7 +10,7 @@ import pytest
 
 import dmafl
 from dmafl.scenario.model import Drift, Scenario
-from dmafl.schemes.registry import BASELINES
+from dmafl.schemes.registry import names_of
 from experiments.run.conftest import tmp_path  # noqa: F401  in memory
 from experiments.run.test_folder import Stop, StopsAfter
 from support.small_runs import dataset, scenario, softmax
@@ -69,7 +69,7 @@ def test_an_honest_run_keeps_every_rule(number: int, tmp_path: Path) -> None:  #
     world = dmafl.World.resolve(small)
     more: dict[str, Any] = {
         "plan": dmafl.Plan(world, dmafl.round_robin(world, in_flight=int(rng.integers(1, 3)))),
-        "schemes": [*BASELINES, "scheduled"],
+        "schemes": [*names_of("baseline"), "scheduled"],
         "output": tmp_path / "run",
         "models": dict.fromkeys(small.tasks, softmax),
         "datasets": {name: dataset() for name in small.tasks},
@@ -91,7 +91,7 @@ def test_energies_below_what_the_ledger_counts_hold(tmp_path: Path) -> None:  # 
     small = scenario({"one": {"cycles_per_sample": 1.0}}, fleet=fleet)
     done = dmafl.run(
         small,
-        schemes=list(BASELINES),
+        schemes=names_of("baseline"),
         output=tmp_path / "run",
         models={"one": softmax},
         datasets={"one": dataset()},

@@ -17,7 +17,7 @@ from dmafl.planning.problem import DISSIMILARITIES
 from dmafl.planning.solve import SOLVERS
 from dmafl.schedule import plan_verification as verify
 from dmafl.schedule.plan_files import DECISIONS, DERIVED, _checksum
-from dmafl.schemes.registry import PLANNING
+from dmafl.schemes.registry import names_of, scheme_named
 from support.tiny_measurements import measured, tiny
 
 
@@ -155,4 +155,5 @@ def test_an_unknown_field_is_refused(content: dict[str, Any], tmp_path: Path) ->
 
 def test_known_names_are_those_of_the_planner() -> None:
     assert verify.DISSIMILARITIES == DISSIMILARITIES
-    assert {*SOLVERS, *PLANNING} == set(verify.SOLVERS)
+    of_schemes = {scheme_named(name).solver for name in names_of("planned")}
+    assert {*SOLVERS, *of_schemes} == set(verify.SOLVERS)

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import dmafl
-from dmafl.schemes.registry import BASELINES
+from dmafl.schemes.registry import names_of
 from dmafl.world.world import World
 from support.small_runs import Simulated, scenario, simulate
 
-SCHEMES = (*BASELINES, "scheduled")
+SCHEMES = (*names_of("baseline"), "scheduled")
 ROUNDING = 1e-12
 """Batteries and ledgers are compared after a few additions of float64."""
 
@@ -75,7 +75,7 @@ def test_short_windows(scheme: str, window_s: float) -> None:
             assert row["slot"] == -1
 
 
-@pytest.mark.parametrize("scheme", BASELINES)
+@pytest.mark.parametrize("scheme", names_of("baseline"))
 def test_windows_that_differ_by_device(scheme: str) -> None:
     done = run(world(task={"window_s": {"choice": [0.5, 1e4]}, "slots": 30}), scheme)
     window_s = done.unit.world.devices.window_s
@@ -97,7 +97,7 @@ def test_two_tasks_that_compute_at_once_do_not_overdraw_a_battery() -> None:
     assert one_J < 0.95 * both_J
     battery_J = [(one_J + both_J) / 2, 1e9]
     poor = replace(rich, devices=replace(rich.devices, battery_J=np.asarray(battery_J)))
-    for scheme in BASELINES:
+    for scheme in names_of("baseline"):
         done = run(poor, scheme)
         assert (spent_J(done) <= poor.devices.battery_J * (1 + ROUNDING)).all(), scheme
 

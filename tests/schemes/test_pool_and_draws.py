@@ -9,12 +9,13 @@ import pytest
 from scipy import stats
 
 from dmafl.base.errors import BadInput
+from dmafl.schemes import fedasync
 from dmafl.schemes.asynchronous import UniformIdle
 from dmafl.schemes.draws import Drawn
-from dmafl.schemes.fedasync import fedasync
 from dmafl.schemes.mixing import mix_at_once
 from dmafl.schemes.pool import IdlePool
-from dmafl.schemes.registry import BASELINES, check_name
+from dmafl.schemes.registry import NAMES, check_name
+from dmafl.schemes.scheme import SchemeContext
 from dmafl.server.messages import Failed, Left
 from dmafl.world.world import World
 from support.scripted_transport import ServerBench
@@ -68,7 +69,7 @@ def test_seeds_and_tasks_draw_differently() -> None:
 
 def test_idle_times_are_uniform() -> None:
     world = World.resolve(scenario({"one": {"idle_max_s": 7.0, "max_staleness": 0}}, devices=5))
-    policy = fedasync(world)[0]
+    policy = fedasync.SCHEME.policies(SchemeContext(world))[0]
     (order,) = policy.begin()
     idle_s = [order.start_s]
     for now in range(100, 3100):
@@ -116,7 +117,7 @@ def test_a_frequency_that_cannot_be_shared_is_refused() -> None:
 def test_an_unknown_scheme_is_refused(name: str) -> None:
     with pytest.raises(BadInput, match=r"scheme.*must be one of dma-fl"):
         check_name(name)
-    for known in BASELINES:
+    for known in NAMES:
         check_name(known)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dmafl.schemes.draws import Drawn
-from dmafl.schemes.registry import BASELINES
+from dmafl.schemes.registry import names_of
 from dmafl.training.trainer import Trainer, TrainingOrder
 from dmafl.world.world import World
 from support.small_runs import Simulated, components, network, scenario, simulate
@@ -24,10 +24,10 @@ SCENARIO = scenario(TASKS, devices=5, seed=11, schemes={"partial_arrivals": 2, "
 
 @pytest.fixture(scope="module")
 def runs() -> dict[str, Simulated]:
-    return {scheme: simulate(SCENARIO, scheme) for scheme in BASELINES}
+    return {scheme: simulate(SCENARIO, scheme) for scheme in names_of("baseline")}
 
 
-@pytest.mark.parametrize("scheme", BASELINES)
+@pytest.mark.parametrize("scheme", names_of("baseline"))
 def test_every_task_has_exactly_its_aggregations(runs, scheme: str) -> None:
     for j, (name, task) in enumerate(SCENARIO.tasks.items()):
         versions = [version for number, version, _, _ in runs[scheme].seen.aggregations if number == j]
@@ -36,7 +36,7 @@ def test_every_task_has_exactly_its_aggregations(runs, scheme: str) -> None:
         assert tested == sorted({*range(0, task.slots + 1, 3), task.slots})
 
 
-@pytest.mark.parametrize("scheme", BASELINES)
+@pytest.mark.parametrize("scheme", names_of("baseline"))
 def test_no_device_does_two_jobs_of_a_task_at_once(runs, scheme: str) -> None:
     for name in SCENARIO.tasks:
         for device in range(5):
@@ -46,7 +46,7 @@ def test_no_device_does_two_jobs_of_a_task_at_once(runs, scheme: str) -> None:
                 assert after["idle_s"] == pytest.approx(after["start_s"] - before["end_s"])
 
 
-@pytest.mark.parametrize("scheme", BASELINES)
+@pytest.mark.parametrize("scheme", names_of("baseline"))
 def test_resources_are_those_drawn(runs, scheme: str) -> None:
     drawn = Drawn.of(World.resolve(SCENARIO))
     for row in runs[scheme].periods:
@@ -215,7 +215,7 @@ def test_mix_decay_is_one_setting_for_asynchronous_schemes() -> None:
             assert row["mix_weight"] == pytest.approx(0.6 * (1 + row["slot"] / 2) ** -0.5)
 
 
-@pytest.mark.parametrize("scheme", BASELINES)
+@pytest.mark.parametrize("scheme", names_of("baseline"))
 def test_wasted_and_in_flight_work_is_booked(runs, scheme: str) -> None:
     for name in SCENARIO.tasks:
         rows = [row for row in runs[scheme].periods if row["task"] == name]

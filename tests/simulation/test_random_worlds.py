@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dmafl
-from dmafl.schemes.registry import BASELINES
+from dmafl.schemes.registry import names_of, scheme_named
+from dmafl.schemes.scheme import SchemeContext
 from dmafl.world.world import World
 from support.small_runs import Simulated, dataset, scenario, simulate
 
@@ -139,7 +140,7 @@ def _check_slots(run: Simulated, world: World) -> None:
 
 @settings(max_examples=EXAMPLES)
 @given(st.integers(0, 2**32 - 1))
-@pytest.mark.parametrize("scheme", BASELINES)
+@pytest.mark.parametrize("scheme", names_of("baseline"))
 def test_baselines(scheme: str, seed: int) -> None:
     check(simulate(draw_scenario(seed), scheme))
 
@@ -151,7 +152,7 @@ def test_plans(seed: int) -> None:
     check(simulate(world, "scheduled", dmafl.round_robin(world, in_flight=1 + seed % 4)))
 
 
-@pytest.mark.parametrize("scheme", BASELINES)
+@pytest.mark.parametrize("scheme", names_of("baseline"))
 def test_the_same_run_twice(scheme: str) -> None:
     given_ = draw_scenario(77)
     one, two = simulate(given_, scheme), simulate(given_, scheme)
@@ -169,7 +170,7 @@ def test_a_state_in_the_middle_goes_on_to_the_same_end() -> None:
     from dmafl.training.workers import InProcess, Trainers
     from support.small_runs import components
 
-    for scheme in BASELINES:
+    for scheme in names_of("baseline"):
         for seed in (3, 5, 8):
             given_ = draw_scenario(seed)
             world = World.resolve(given_)
@@ -178,7 +179,13 @@ def test_a_state_in_the_middle_goes_on_to_the_same_end() -> None:
 
             def fresh(world=world, trainers=trainers, scheme=scheme) -> SchemeRun:
                 lab = trainers.of(world.scenario.seed)
-                return SchemeRun(scheme, world, lab, InProcess(trainers), BASELINES[scheme](world))
+                return SchemeRun(
+                    scheme,
+                    world,
+                    lab,
+                    InProcess(trainers),
+                    scheme_named(scheme).policies(SchemeContext(world)),
+                )
 
             unit, periods, metrics, going = fresh(), [], [], True
             while going:

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 import dmafl
-from dmafl.planning.online import Online
 from dmafl.schedule.jobs import Schedule
-from dmafl.schemes.registry import BASELINES
+from dmafl.schemes.online import Online
+from dmafl.schemes.registry import names_of, scheme_named
 from dmafl.schemes.scheduled import scheduled
+from dmafl.schemes.scheme import SchemeContext
 from dmafl.server.policy import Policy
 from dmafl.simulation.scheme_run import SchemeRun
 from dmafl.training.workers import InProcess, Lazy, Trainers
@@ -92,8 +93,8 @@ def revised(task: int, jobs: Schedule, kept: int, now: float) -> Schedule:
 
 
 def policies_of(name: str, world: World) -> list[Policy]:
-    if name in BASELINES:
-        return BASELINES[name](world)
+    if name in names_of("baseline"):
+        return scheme_named(name).policies(SchemeContext(world))
     schedule = dmafl.round_robin(world, in_flight=2)
     if name == "scheduled":
         return scheduled(world, schedule)
@@ -146,7 +147,7 @@ class Going:
         return self.metrics, self.periods, self.unit.outcome(), models, self.unit.clock.now
 
 
-SCHEMES = [*BASELINES, "scheduled", "dma-fl-online"]
+SCHEMES = [*names_of("baseline"), "scheduled", "dma-fl-online"]
 
 
 @pytest.mark.parametrize("name", SCHEMES)

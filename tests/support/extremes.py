@@ -24,7 +24,7 @@ from dmafl.scenario.fields import Section, limits_of
 from dmafl.scenario.model import Drift, Scenario, Task
 from dmafl.scenario.toml import from_plain
 from dmafl.schedule.plan import Plan
-from dmafl.schemes.registry import BASELINES
+from dmafl.schemes.registry import names_of
 from dmafl.world.world import World
 from support.small_runs import PARAMETERS, TASK, dataset, softmax
 from support.synthetic_problems import synthetic_estimates
@@ -139,7 +139,7 @@ def extreme_scenarios(draw: st.DrawFn) -> dict[str, Any]:
 def outcome(plain: dict[str, Any], case: int = 0) -> str:
     """ "planned", or the name of the refusal, then "run" or the name of that refusal; anything else is an error."""
     quality, dissimilarity = QUALITIES[case % len(QUALITIES)]
-    scheme = list(BASELINES)[case % len(BASELINES)]
+    scheme = names_of("baseline")[case % len(names_of("baseline"))]
     with warnings.catch_warnings(), tempfile.TemporaryDirectory(dir=_memory()) as folder:
         warnings.simplefilter("error")
         try:

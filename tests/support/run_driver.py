@@ -34,13 +34,15 @@ def warm_up() -> Any:
     import tomlkit  # noqa: F401
 
     import dmafl.calibration.measure
-    import dmafl.cli.measured_for_run
     import dmafl.experiments.run.run
     import dmafl.reports.terminal.live_view
     import dmafl.reports.terminal.measure_view
     import dmafl.reports.terminal.run_table
     import dmafl.schedule.plan_files
     from dmafl.cli import app
+    from dmafl.schemes.registry import names_of
+
+    names_of("baseline")  # loads every scheme
 
     for name, picture in (("plot", "accuracy.png"), ("plot_quality", "quality.png")):
         setattr(

@@ -14,8 +14,9 @@ from dmafl.learning.threads import compute_with_one_thread
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
 from dmafl.schedule.jobs import Schedule
-from dmafl.schemes.registry import BASELINES
+from dmafl.schemes.registry import scheme_named
 from dmafl.schemes.scheduled import scheduled
+from dmafl.schemes.scheme import SchemeContext
 from dmafl.server.core import Taken
 from dmafl.simulation.scheme_run import SchemeRun
 from dmafl.training.trainer import Components, Trainer
@@ -234,7 +235,11 @@ def simulate(
     stuff = stuff if stuff is not None else components(world.scenario)
     trainers = Trainers(world.scenario, stuff)
     trainer = lab if lab is not None else trainers.of(world.scenario.seed)
-    policies = scheduled(world, schedule) if schedule is not None else BASELINES[scheme](world)
+    policies = (
+        scheduled(world, schedule)
+        if schedule is not None
+        else scheme_named(scheme).policies(SchemeContext(world))
+    )
     unit = SchemeRun(scheme, world, trainer, InProcess(trainers), policies)
     seen = Seen(unit.records, Watch(unit))
     unit.server.recorder = seen  # type: ignore[assignment]

@@ -1,22 +1,10 @@
-"""What a shell offers for options that take a name. The names stand here too, so that a Tab loads nothing heavy."""
+"""What a shell offers for options that take a name. These names stand here too, so that a Tab loads nothing heavy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 PRESETS = ("paper", "phone", "demo")
-SCHEMES = (
-    "dma-fl",
-    "dma-fl-nr",
-    "dma-fl-ns",
-    "dma-fl-online",
-    "fedasync",
-    "fedavg-full",
-    "fedavg-partial",
-    "fedbuff",
-    "scheduled",
-)
-GROUPS = ("baselines", "all")
 SOLVERS = ("auto", "sca", "exhaustive")
 QUALITIES = ("calibrated", "sharp", "printed")
 DISSIMILARITIES = ("gram", "diagonal")

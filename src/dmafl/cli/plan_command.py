@@ -18,8 +18,8 @@ from dmafl.cli.shared import (
     QualityName,
     ScenarioArgument,
     TimeLimit,
-    measured_of,
     one_thread,
+    process_count,
 )
 
 if TYPE_CHECKING:
@@ -52,50 +52,45 @@ def plan(
     """Plan who trains what when with how much work, and say what it is worth."""
     one_thread()
     from dmafl.base.errors import bad_input
-    from dmafl.planning.effort import Effort as Counted
+    from dmafl.calibration.measured import read_measured
     from dmafl.planning.lower_bound import lower_bound
-    from dmafl.planning.plan import constants_of, probes_for
-    from dmafl.planning.solve import problem_in_time, solve
-    from dmafl.planning.task_estimates import estimates_from
+    from dmafl.planning.plan import prepare
     from dmafl.reports.figures.saving import check_picture
     from dmafl.reports.figures.timeline import draw_timeline
     from dmafl.reports.figures.trace import draw_trace
     from dmafl.reports.terminal.console import console
+    from dmafl.reports.terminal.measure_view import MeasureView
     from dmafl.reports.terminal.plan_table import print_plan
     from dmafl.reports.terminal.plan_view import PlanView
     from dmafl.scenario.toml import load
     from dmafl.schedule.plan_files import check_name, write_plan
-    from dmafl.world.world import World
 
     check_name(output)
     check_picture(picture, trace)
     if trace is not None and solver != "sca":
         raise bad_input("trace", "needs the solver sca", solver, "Add --solver sca, or leave --trace out.")
     iterations: list[Iteration] = []
-    world = World.resolve(load(scenario))
-    out = console()
-    known = measured_of(
-        world.scenario, out, file=measured, probes=probes_for(quality), workers=workers, data_dir=data_dir
-    )
-    estimates = estimates_from(world.scenario, known)
-    counted = Counted(effort, time_limit)
-    problem = problem_in_time(
-        counted, world, estimates, quality=quality, dissimilarity=dissimilarity, participation=participation
-    )
-    bound = lower_bound(problem)
-    with PlanView(out, bound) as counted.watch:
-        made = solve(
-            problem,
-            solver=solver,
-            effort=counted,
-            seed=seed,
-            constants=constants_of(problem, estimates) | {"measured": known.key},
-            watch_sca=iterations.append,
+    loaded, out = load(scenario), console()
+    with MeasureView(out) as view:
+        prepared = prepare(
+            loaded,
+            measured=read_measured(measured) if measured is not None else None,
+            quality=quality,
+            dissimilarity=dissimilarity,
+            participation=participation,
+            effort=effort,
+            time_limit_s=time_limit,
+            workers=process_count(workers),
+            data_dir=data_dir,
+            measuring=view,
         )
+    bound = lower_bound(prepared.problem)
+    with PlanView(out, bound) as prepared.effort.watch:
+        made = prepared.solve(solver, seed, iterations.append)
     write_plan(made, output)
     print_plan(out, made)
-    for name in estimates:
-        calibration = estimates[name].calibration
+    for name, known in prepared.estimates.items():
+        calibration = known.calibration
         if quality == "calibrated" and calibration is not None and calibration.warning:
             out.print(f"{name}: {calibration.warning}", highlight=False, markup=False)
     gap = (

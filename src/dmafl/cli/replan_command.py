@@ -16,8 +16,8 @@ from dmafl.cli.shared import (
     PlanOutput,
     QualityName,
     TimeLimit,
-    measured_of,
     one_thread,
+    process_count,
 )
 
 
@@ -37,12 +37,12 @@ def replan(
 ) -> None:
     """Plan the rest of a plan anew: what has happened stays."""
     one_thread()
+    from dmafl.calibration.measured import read_measured
     from dmafl.experiments.run.state import state_of_run
-    from dmafl.planning.plan import probes_for
     from dmafl.planning.replan import replan as revise
     from dmafl.planning.replan import state_of
-    from dmafl.planning.task_estimates import estimates_from
     from dmafl.reports.terminal.console import console
+    from dmafl.reports.terminal.measure_view import MeasureView
     from dmafl.reports.terminal.plan_table import print_plan
     from dmafl.schedule.plan_files import check_name, read_plan, write_plan
 
@@ -53,19 +53,19 @@ def replan(
         then = state_of(before.schedule, before.world, float(str(state)))
     except ValueError:
         then = state_of_run(state, before)
-    scenario = before.world.scenario
-    known = measured_of(
-        scenario, out, file=measured, probes=probes_for(quality), workers=workers, data_dir=data_dir
-    )
-    made = revise(
-        before,
-        then,
-        estimates_from(scenario, known),
-        quality=quality,
-        dissimilarity=dissimilarity,
-        effort=effort,
-        time_limit_s=time_limit,
-    )
+    with MeasureView(out) as view:
+        made = revise(
+            before,
+            then,
+            measured=read_measured(measured) if measured is not None else None,
+            quality=quality,
+            dissimilarity=dissimilarity,
+            effort=effort,
+            time_limit_s=time_limit,
+            workers=process_count(workers),
+            data_dir=data_dir,
+            measuring=view,
+        )
     write_plan(made, output)
     print_plan(out, made)
     out.print(

@@ -1,20 +1,14 @@
-"""What several commands share: options, threads, and what is measured of a scenario."""
+"""What several commands share: options, threads and processes."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from dmafl.cli.completion import DISSIMILARITIES, QUALITIES, offer
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from dmafl.calibration.measured import Measured
-    from dmafl.scenario.model import Scenario
 
 ScenarioArgument = Annotated[Path, typer.Argument(help="A scenario file, see `dmafl init`.")]
 DataDir = Annotated[
@@ -54,29 +48,3 @@ def one_thread() -> None:
 def process_count(workers: int) -> int:
     """So many processes, or as many as there are cores for 0."""
     return workers if workers > 0 else os.cpu_count() or 1
-
-
-def measured_of(
-    scenario: Scenario,
-    out: Console,
-    *,
-    file: Path | None = None,
-    probes: int | None = None,
-    workers: int = 0,
-    data_dir: Path | None = None,
-) -> Measured:
-    """What `file` holds, or what is kept of `scenario`, or what is measured now, with progress shown."""
-    from dmafl.calibration.measure import PROBES, measure
-    from dmafl.calibration.measured import read_measured
-    from dmafl.reports.terminal.measure_view import MeasureView
-
-    if file is not None:
-        return read_measured(file)
-    with MeasureView(out) as view:
-        return measure(
-            scenario,
-            probes=PROBES if probes is None else probes,
-            workers=process_count(workers),
-            data_dir=data_dir,
-            watcher=view,
-        )

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dmafl.base.errors import visible
-from dmafl.cli.completion import SCHEMES, offer
+from dmafl.cli.completion import offer
 from dmafl.cli.shared import (
     DataDir,
     Effort,
@@ -19,6 +19,7 @@ from dmafl.cli.shared import (
     process_count,
 )
 from dmafl.cli.stopping import Stopped
+from dmafl.schemes.registry import NAMES
 
 
 def sweep(
@@ -31,7 +32,7 @@ def sweep(
         ),
     ],
     scheme: Annotated[
-        str, typer.Option(help="The scheme run at every point.", autocompletion=offer(*SCHEMES[:-1]))
+        str, typer.Option(help="The scheme run at every point.", autocompletion=offer(*NAMES))
     ] = "dma-fl",
     seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 3 or 0-4 or 1,5,7.")] = None,
     plan_only: Annotated[bool, typer.Option("--plan-only", help="Plan every point, train nothing.")] = False,

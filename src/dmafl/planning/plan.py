@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmafl.planning.effort import EFFORT, Effort, Watch
+from dmafl.planning.measuring import measured_for
 from dmafl.planning.one_thread import one_thread
-from dmafl.planning.problem import QUALITIES, Problem, must_be_one_of
+from dmafl.planning.problem import Problem
+from dmafl.planning.sca.iterations import Iteration
 from dmafl.planning.solve import problem_in_time, solve
 from dmafl.planning.task_estimates import TaskEstimates, estimates_from
 from dmafl.scenario.model import Scenario
@@ -16,7 +20,60 @@ from dmafl.theory.calibration_files import plain_calibration
 from dmafl.world.world import World
 
 if TYPE_CHECKING:
+    from dmafl.base.watching import Watcher
     from dmafl.calibration.measured import Measured
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A problem that is ready to be solved, what it was made from, and the effort that is left for it."""
+
+    problem: Problem
+    estimates: dict[str, TaskEstimates]
+    measured: Measured
+    effort: Effort
+
+    def solve(
+        self, solver: str = "auto", seed: int = 0, watch_sca: Callable[[Iteration], None] | None = None
+    ) -> Plan:
+        """The plan that `solver` finds."""
+        return solve(
+            self.problem,
+            solver=solver,
+            effort=self.effort,
+            seed=seed,
+            constants=constants_of(self.problem, self.estimates) | {"measured": self.measured.key},
+            watch_sca=watch_sca,
+        )
+
+
+@one_thread()
+def prepare(
+    scenario: Scenario | World,
+    *,
+    measured: Measured | None = None,
+    quality: str = "calibrated",
+    dissimilarity: str = "gram",
+    participation: float = 0.0,
+    effort: float = EFFORT,
+    time_limit_s: float | None = None,
+    workers: int = 1,
+    data_dir: str | Path | None = None,
+    watch: Watch = lambda progress: None,
+    measuring: Watcher | None = None,
+) -> Prepared:
+    """Everything before the search of `plan`; `measuring` sees what is measured."""
+    world = scenario if isinstance(scenario, World) else World.resolve(scenario)
+    if measured is None:
+        measured = measured_for(
+            world.scenario, quality, workers=workers, data_dir=data_dir, watcher=measuring
+        )
+    estimates = estimates_from(world.scenario, measured)
+    counted = Effort(effort, time_limit_s, watch)
+    problem = problem_in_time(
+        counted, world, estimates, quality=quality, dissimilarity=dissimilarity, participation=participation
+    )
+    return Prepared(problem, estimates, measured, counted)
 
 
 @one_thread()
@@ -44,32 +101,19 @@ def plan(
     and seed give the same plan at any load. `time_limit_s` cuts planning off by the clock (not the measuring): the
     plan's `status` says so, and another run may then give another plan.
     """
-    world = scenario if isinstance(scenario, World) else World.resolve(scenario)
-    if measured is None:
-        from dmafl.calibration.measure import measure
-
-        probes = probes_for(quality)
-        measured = measure(world.scenario, probes=probes, workers=workers, data_dir=data_dir)
-    estimates = estimates_from(world.scenario, measured)
-    counted = Effort(effort, time_limit_s, watch)
-    problem = problem_in_time(
-        counted, world, estimates, quality=quality, dissimilarity=dissimilarity, participation=participation
+    prepared = prepare(
+        scenario,
+        measured=measured,
+        quality=quality,
+        dissimilarity=dissimilarity,
+        participation=participation,
+        effort=effort,
+        time_limit_s=time_limit_s,
+        workers=workers,
+        data_dir=data_dir,
+        watch=watch,
     )
-    return solve(
-        problem,
-        solver=solver,
-        effort=counted,
-        seed=seed,
-        constants=constants_of(problem, estimates) | {"measured": measured.key},
-    )
-
-
-def probes_for(quality: str) -> int:
-    """How many probes a quality needs: only the prediction is fitted to any. Refuses a quality that there is not."""
-    from dmafl.calibration.measure import PROBES
-
-    must_be_one_of("quality", quality, QUALITIES)
-    return PROBES if quality == "calibrated" else 0
+    return prepared.solve(solver, seed)
 
 
 def constants_of(problem: Problem, estimates: dict[str, TaskEstimates]) -> dict[str, Any]:

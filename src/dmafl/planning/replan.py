@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.planning.decision import TaskDecision
 from dmafl.planning.effort import EFFORT, Effort
+from dmafl.planning.measuring import measured_for
 from dmafl.planning.one_thread import one_thread
 from dmafl.planning.problem import Past, Problem
 from dmafl.planning.search.assignment import valid_versions
 from dmafl.planning.solve import problem_in_time, solve
-from dmafl.planning.task_estimates import TaskEstimates
+from dmafl.planning.task_estimates import TaskEstimates, estimates_from
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.plan import Plan
 from dmafl.schedule.timeline import replay
 from dmafl.world.world import World
+
+if TYPE_CHECKING:
+    from dmafl.base.watching import Watcher
+    from dmafl.calibration.measured import Measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +38,7 @@ class State:
 
     def pasts(self, world: World) -> list[Past]:
         """What has happened of every task."""
-        found = []
+        pasts = []
         for j, name in enumerate(world.task_names):
             part = self.jobs.of_task(j)
             if not np.array_equal(part.slot, np.arange(len(part))):
@@ -41,7 +48,7 @@ class State:
                     ShownAsIs(str(part.slot[:10].tolist())),
                     "Give all jobs that are done or under way.",
                 )
-            found.append(
+            pasts.append(
                 Past(
                     part.device,
                     part.version,
@@ -53,7 +60,7 @@ class State:
                     self.now_s,
                 )
             )
-        return found
+        return pasts
 
 
 def state_of(schedule: Schedule, world: World, now_s: float) -> State:
@@ -64,9 +71,9 @@ def state_of(schedule: Schedule, world: World, now_s: float) -> State:
     begun = schedule.start_s <= now_s
     kept = np.zeros(len(schedule), dtype=bool)
     for j in range(world.task_count):
-        own = schedule.rows_of_task(j)
-        count = int(np.flatnonzero(begun[own]).max(initial=-1)) + 1
-        kept[own[:count]] = True
+        rows = schedule.rows_of_task(j)
+        count = int(np.flatnonzero(begun[rows]).max(initial=-1)) + 1
+        kept[rows[:count]] = True
     return State(now_s, schedule.take(kept))
 
 
@@ -74,15 +81,28 @@ def state_of(schedule: Schedule, world: World, now_s: float) -> State:
 def replan(
     plan: Plan,
     state: State,
-    estimates: Mapping[str, TaskEstimates],
+    estimates: Mapping[str, TaskEstimates] | None = None,
     *,
+    measured: Measured | None = None,
     quality: str = "calibrated",
     dissimilarity: str = "gram",
     effort: float = EFFORT,
     time_limit_s: float | None = None,
     seed: int = 0,
+    workers: int = 1,
+    data_dir: str | Path | None = None,
+    measuring: Watcher | None = None,
 ) -> Plan:
-    """The rest of `plan` planned anew from `state`; never worse than going on with it, as `estimates` sees it."""
+    """The rest of `plan` planned anew from `state`; never worse than going on with it, as `estimates` sees it.
+
+    Without `estimates`: those of `measured`; without that: of what is kept of the scenario, or measured now, which
+    `measuring` sees.
+    """
+    if estimates is None:
+        scenario = plan.world.scenario
+        if measured is None:
+            measured = measured_for(scenario, quality, workers=workers, data_dir=data_dir, watcher=measuring)
+        estimates = estimates_from(scenario, measured)
     counted = Effort(effort, time_limit_s)
     problem = problem_in_time(counted, plan.world, estimates, quality=quality, dissimilarity=dissimilarity)
     revised = with_past(problem, state)
@@ -101,8 +121,8 @@ def with_past(problem: Problem, state: State) -> Problem:
 
 def decisions_of(problem: Problem, schedule: Schedule) -> Sequence[TaskDecision]:
     """The decisions that make `schedule`, after what has happened."""
-    found = []
+    decisions = []
     for task in problem.tasks:
         decision = TaskDecision.of(schedule.of_task(task.number)).after(task.past)
-        found.append(valid_versions(decision, problem.devices, task.first_free))
-    return found
+        decisions.append(valid_versions(decision, problem.devices, task.first_free))
+    return decisions

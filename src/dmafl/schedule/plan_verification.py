@@ -18,7 +18,7 @@ RECORDED_TOLERANCE = 1e-9
 """Relative difference allowed between a recorded number and its replay: two machines' logarithms and sums differ
 in the last digits, a changed digit that matters is far larger."""
 DISSIMILARITIES = ("gram", "diagonal")
-SOLVERS = ("auto", "sca", "exhaustive", "dma-fl", "dma-fl-nr", "dma-fl-ns", "dma-fl-online")
+SOLVERS = ("auto", "sca", "exhaustive", "dma-fl-nr", "dma-fl-ns")
 """Who makes plans for a quality; a plan without one may be anybody's."""
 ENERGIES = ("uplink_J", "compute_J", "downlink_J")
 _CHANGED = "The file was changed after it was written: write it again."

@@ -1,4 +1,4 @@
-"""`scheduled`: carry out any list of jobs, e.g. one read from plan.json."""
+"""`scheduled`: carry out any list of jobs, e.g. one made by hand; and the policy of all schemes that have one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from dataclasses import astuple, replace
 
 import numpy as np
 
+from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.schedule.jobs import Schedule
+from dmafl.schedule.plan import Plan
 from dmafl.schemes.mixing import mix_at_once
+from dmafl.schemes.scheme import Scheme, SchemeContext
 from dmafl.server.messages import Dispatch, Plain
 from dmafl.server.policy import Policy
 from dmafl.world.world import World
@@ -19,21 +22,21 @@ class Scheduled:
 
     def __init__(self, world: World, task: int, schedule: Schedule) -> None:
         self.aggregator = mix_at_once(list(world.scenario.tasks.values())[task])
-        own = schedule.take(schedule.task == task)
-        own = own.take(np.lexsort((own.slot, own.start_s)))
+        jobs = schedule.take(schedule.task == task)
+        jobs = jobs.take(np.lexsort((jobs.slot, jobs.start_s)))
         self._devices = world.device_count
         self._queues: dict[int, list[Dispatch]] = {}
-        for k in range(len(own)):
-            device = int(own.device[k])
+        for k in range(len(jobs)):
+            device = int(jobs.device[k])
             order = Dispatch(
                 task,
                 device,
-                float(own.start_s[k]),
-                int(own.steps[k]),
-                int(own.batch[k]),
-                float(own.frequency_Hz[k]),
-                int(own.version[k]),
-                int(own.slot[k]),
+                float(jobs.start_s[k]),
+                int(jobs.steps[k]),
+                int(jobs.batch[k]),
+                float(jobs.frequency_Hz[k]),
+                int(jobs.version[k]),
+                int(jobs.slot[k]),
             )
             self._queues.setdefault(device, []).append(order)
         for queue in self._queues.values():
@@ -59,10 +62,10 @@ class Scheduled:
             *([self._busy.pop(device)] if device in self._busy else []),
             *reversed(self._queues.pop(device, [])),
         ]
-        heirs = [one for one in range(self._devices) if one not in self._gone]
+        heirs = [other for other in range(self._devices) if other not in self._gone]
         started: list[Dispatch] = []
         for order in orphans if heirs else []:
-            heir = min(heirs, key=lambda one: (len(self._queues.get(one, [])) + (one in self._busy), one))
+            heir = min(heirs, key=lambda i: (len(self._queues.get(i, [])) + (i in self._busy), i))
             moved = replace(order, device=heir, version=0, slot=-1)
             self._queues.setdefault(heir, []).insert(0, moved)
             if heir not in self._busy:
@@ -78,16 +81,16 @@ class Scheduled:
         """What a checkpoint needs."""
         return {
             "left": [
-                [device, [list(astuple(one)) for one in queue]] for device, queue in self._queues.items()
+                [device, [list(astuple(order)) for order in queue]] for device, queue in self._queues.items()
             ],
-            "busy": [list(astuple(one)) for one in self._busy.values()],
+            "busy": [list(astuple(order)) for order in self._busy.values()],
             "gone": sorted(self._gone),
         }
 
     def restore(self, state: Plain) -> None:
         """Go on from `state`."""
-        self._queues = {device: [Dispatch(*one) for one in queue] for device, queue in state["left"]}
-        self._busy = {order.device: order for order in (Dispatch(*one) for one in state["busy"])}
+        self._queues = {device: [Dispatch(*order) for order in queue] for device, queue in state["left"]}
+        self._busy = {order.device: order for order in (Dispatch(*busy) for busy in state["busy"])}
         self._gone = set(state["gone"])
 
     def _next(self, device: int) -> list[Dispatch]:
@@ -99,5 +102,36 @@ class Scheduled:
 
 
 def scheduled(world: World, schedule: Schedule) -> list[Policy]:
-    """One policy a task that carries out its jobs of `schedule`."""
+    """One policy for each task that carries out its jobs of `schedule`."""
     return [Scheduled(world, task, schedule) for task in range(world.task_count)]
+
+
+class GivenJobs(Scheme):
+    """The jobs of the plan that is given, whoever made it."""
+
+    name = "scheduled"
+    group = "given"
+
+    def plan(self, context: SchemeContext) -> Plan:
+        """The plan that is given."""
+        if context.given is None:
+            raise bad_input(
+                "plan", f"must be given for scheme {self.name!r}", ShownAsIs("none"), "Use --plan plan.json."
+            )
+        context.plans.keep(self.plan_name(context.world.scenario.seed), context.given)
+        return context.given
+
+    def policies(self, context: SchemeContext) -> list[Policy]:
+        """One policy for each task that carries out its jobs."""
+        return scheduled(context.world, self.plan(context).schedule)
+
+    def carries_out(self, plan: Plan) -> bool:
+        """Any plan."""
+        return True
+
+    def plan_name(self, seed: int) -> str:
+        """A list of jobs is for one seed, so that its name needs none."""
+        return self.name
+
+
+SCHEME = GivenJobs()

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from dmafl.schemes.draws import Drawn
+from dmafl.schemes.scheme import RoundRule
 from dmafl.server.aggregators import Average
 from dmafl.server.messages import Dispatch, Plain
+from dmafl.server.policy import Policy
 from dmafl.world.world import World
 
 
@@ -31,7 +35,7 @@ class Rounds:
         if not aggregated:
             return []
         restart, self._arrived = self._arrived, []
-        return [self._drawn.order(one, self._task, now) for one in restart if one not in self._gone]
+        return [self._drawn.order(there, self._task, now) for there in restart if there not in self._gone]
 
     def on_device_lost(self, device: int, now: float) -> Sequence[Dispatch]:
         """Rounds are of those that are left; the current one cannot wait for more than can come."""
@@ -53,3 +57,14 @@ class Rounds:
         """Go on from `state`."""
         self._arrived, self._gone = list(state["arrived"]), set(state["gone"])
         self.aggregator.expect(state["expected"])
+
+
+def rounds_of(world: World, arrivals: int) -> list[Policy]:
+    """One policy for each task, with rounds of `arrivals` local models."""
+    drawn = Drawn.of(world)
+    return [Rounds(world, j, drawn, arrivals) for j in range(world.task_count)]
+
+
+def averaging(arrivals: int) -> RoundRule:
+    """The mean of `arrivals` local models, or of as many as there are devices left."""
+    return RoundRule(arrivals, True, lambda task, staleness: np.full(len(staleness), 1.0 / arrivals))

@@ -12,7 +12,7 @@ import pytest
 
 import dmafl
 from cli.conftest import command  # noqa: F401
-from dmafl.schemes.registry import BASELINES
+from dmafl.schemes.registry import names_of
 from support.small_runs import dataset, scenario, softmax
 
 
@@ -83,7 +83,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> dmafl.Run:
     small = scenario({"a": {}, "b": {"slots": 5, "cycles_per_sample": 3e6}}, devices=3)
     return dmafl.run(
         small,
-        schemes=tuple(BASELINES),
+        schemes=names_of("baseline"),
         seeds=(0, 7),
         output=tmp_path_factory.mktemp("finished") / "run",
         models=dict.fromkeys(small.tasks, softmax),

@@ -163,7 +163,7 @@ class StopsAfter:
     def __init__(self, events: int) -> None:
         self.left = events
 
-    def units(self, names) -> None:
+    def scheme_runs(self, names) -> None:
         pass
 
     def step(self, unit) -> None:

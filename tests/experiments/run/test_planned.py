@@ -17,14 +17,15 @@ from dmafl.base.processes.stopping import Interrupted
 from dmafl.calibration.measured import Measured
 from dmafl.experiments.run import execute
 from dmafl.experiments.run.folder import RunFolder
+from dmafl.experiments.run.settings import Silent
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
-from dmafl.schemes.registry import PLANNING
+from dmafl.schemes.registry import names_of, scheme_named
 from dmafl.simulation.clock import VirtualClock
 from dmafl.simulation.scheme_run import SchemeRun
 
 SLOTS = 8
-OFFLINE = PLANNING[:3]
+OFFLINE = [name for name in names_of("planned") if not scheme_named(name).revises]
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +178,7 @@ def test_a_unit_goes_when_it_has_ended(
     """It holds the devices of a world: hundreds of megabytes that nobody would collect for a long while."""
     clocks: list[weakref.ref[VirtualClock]] = []
 
-    class Watcher(execute.Silent):
+    class Watcher(Silent):
         def step(self, unit: SchemeRun) -> None:
             if not clocks or clocks[-1]() is not unit.clock:
                 assert all(clock() is None for clock in clocks)

@@ -16,9 +16,11 @@ from cli.conftest import Command
 from dmafl.base.errors import BadInput
 from dmafl.base.files import LOCK
 from dmafl.base.processes.stopping import Interrupted
-from dmafl.experiments.run import execute
+from dmafl.experiments.run import active_run, execute
 from dmafl.experiments.run.folder import RunFolder
-from dmafl.schemes.registry import BASELINES
+from dmafl.experiments.run.settings import Silent
+from dmafl.schemes.registry import scheme_named
+from dmafl.schemes.scheme import SchemeContext
 from dmafl.server.policy import Policy
 from dmafl.world.world import World
 from experiments.run.conftest import Files
@@ -239,7 +241,7 @@ def test_a_lock_that_a_dead_process_left_is_none(tmp_path: Path, files: Files, c
 
 def tired(world: World) -> list[Policy]:
     """Orders nothing after the first jobs."""
-    policies = BASELINES["fedasync"](world)
+    policies = scheme_named("fedasync").policies(SchemeContext(world))
     for policy in policies:
         policy.on_idle = lambda device, now, aggregated: []  # type: ignore[method-assign]
     return policies
@@ -265,7 +267,7 @@ def test_rows_in_memory_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """A state is saved when there are many, however soon that is; the files in the end do not show it."""
     kept: list[int] = []
 
-    class Watcher(execute.Silent):
+    class Watcher(Silent):
         def step(self, unit: Any) -> None:
             kept.append(unit.records.row_count)
 
@@ -273,7 +275,7 @@ def test_rows_in_memory_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     settings: dict[str, Any] = {"schemes": ["fedasync"], **stuff, "checkpoint_every_s": 1e9}
     dmafl.run(SMALL, output=tmp_path / "whole", watcher=Watcher(), **settings)
     most, kept[:] = max(kept), []
-    monkeypatch.setattr(execute, "MOST_ROWS", 3)
+    monkeypatch.setattr(active_run, "MOST_ROWS", 3)
     dmafl.run(SMALL, output=tmp_path / "saved", watcher=Watcher(), **settings)
     assert max(kept) < 3 + 4 < most, "an event adds a period and a few tests at the most"
     assert outputs(tmp_path / "saved") == outputs(tmp_path / "whole")

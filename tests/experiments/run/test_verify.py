@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 import dmafl
-from dmafl.schemes.fedavg import fedavg_full
+from dmafl.schemes.registry import scheme_named
+from dmafl.schemes.scheme import SchemeContext
+from dmafl.server.policy import Policy
+from dmafl.world.world import World
 from support.small_runs import dataset, scenario, softmax
 from support.tampering import Rows, changed, failed, update
 
@@ -19,6 +22,11 @@ ANY = "any"
 
 def find(rows: Rows, **wanted: Any) -> dict[str, Any]:
     return next(row for row in rows if all(row[name] == value for name, value in wanted.items()))
+
+
+def as_own(scheme: str) -> Callable[[World], list[Policy]]:
+    """A scheme of the registry as a user would bring it."""
+    return lambda world: scheme_named(scheme).policies(SchemeContext(world))
 
 
 def aggregated(rows: Rows, scheme: str = "fedasync") -> Rows:
@@ -181,14 +189,12 @@ def test_runs_that_hit_their_limits_hold(tmp_path: Path) -> None:
 
 def test_an_own_scheme_with_rounds_holds(tmp_path: Path) -> None:
     """Whether slots are rounds is no matter of the scheme's name."""
-    done = run(tmp_path / "run", own_schemes={"mine": fedavg_full})
+    done = run(tmp_path / "run", own_schemes={"mine": as_own("fedavg-full")})
     assert failed(done.path) == set()
 
 
 def test_an_own_asynchronous_scheme_with_a_name_like_fedavg_is_checked(tmp_path: Path) -> None:
-    from dmafl.schemes.fedasync import fedasync
-
-    done = run(tmp_path / "run", own_schemes={"fedavg-mine": fedasync})
+    done = run(tmp_path / "run", own_schemes={"fedavg-mine": as_own("fedasync")})
     assert failed(done.path) == set()
 
 

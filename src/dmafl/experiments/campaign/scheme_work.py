@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from dmafl.base.errors import bad_input
 from dmafl.calibration.measured import Measured
+from dmafl.experiments.run.contexts import Contexts
 from dmafl.experiments.run.folder import RunFolder
-from dmafl.experiments.run.planned import Planned
 from dmafl.experiments.run.run import Run, run
 from dmafl.scenario.model import Scenario
 from dmafl.schedule.plan import Plan
+from dmafl.schemes.registry import scheme_named
 from dmafl.training.trainer import Components
 from dmafl.training.workers import Trainers
 from dmafl.world.world import World
@@ -61,7 +63,10 @@ class SchemeWork:
     def plan(self, folder: Path, measured: Mapping[int, Measured]) -> Plan:
         """Plan the scheme, and keep the plan in `folder`; nothing is trained."""
         trainers = Trainers(self.scenario, Components(self.data_dir))
-        planned = Planned(
+        contexts = Contexts(
             RunFolder(folder), measured, trainers.of, self.effort, self.quality, self.dissimilarity
         )
-        return planned.plan(self.scheme, self.world)
+        plan = scheme_named(self.scheme).plan(contexts.of(self.world))
+        if plan is None:
+            raise bad_input("scheme", "must be one that plans", self.scheme, "Run it, or choose dma-fl.")
+        return plan

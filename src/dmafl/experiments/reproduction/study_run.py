@@ -9,7 +9,7 @@ from dmafl.base.files import canonical_json, sha256_of
 from dmafl.scenario.keys import with_values
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.presets import preset
-from dmafl.schemes.registry import PLANNING
+from dmafl.schemes.registry import scheme_named
 
 SCHEMA = 1
 SIMULATOR = 1
@@ -38,7 +38,7 @@ class StudyRun:
     @property
     def planned(self) -> bool:
         """Whether the scheme needs a plan."""
-        return self.scheme in PLANNING
+        return scheme_named(self.scheme).group == "planned"
 
     @property
     def name(self) -> str:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dmafl.base.version import __version__
 from dmafl.experiments.run.manifest import Manifest, OwnParts, TaskData, UnitRecord
+from dmafl.experiments.run.request import Request
 from dmafl.experiments.run.statuses import RunStatus
 from dmafl.schedule.plan import jobs_checksum
 from dmafl.training.workers import Trainers
 from dmafl.world.channel import FixedGains, GainTrace, Rayleigh
 from dmafl.world.mobility import Paths, Static
 from dmafl.world.world import World
-
-if TYPE_CHECKING:
-    from dmafl.experiments.run.execute import Request
 
 STORABLE: dict[str, Any] = {"channel": Rayleigh | FixedGains | GainTrace, "mobility": Static | Paths}
 """Kinds of each part of a world that a manifest can hold; others are the user's own."""

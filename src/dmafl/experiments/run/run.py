@@ -12,14 +12,16 @@ from typing import Any
 import pyarrow as pa
 
 from dmafl.calibration.measured import Measured
-from dmafl.experiments.run.execute import Request, Settings, Silent, Watcher, execute
+from dmafl.experiments.run.execute import execute
 from dmafl.experiments.run.folder import RunFolder
 from dmafl.experiments.run.manifest import Manifest
+from dmafl.experiments.run.request import Measuring, Request, chosen_schemes
+from dmafl.experiments.run.settings import CHECKPOINT_EVERY_S, Settings, Silent, Watcher
 from dmafl.experiments.run.trackers import open_tracker
 from dmafl.planning.effort import EFFORT
 from dmafl.scenario.model import Scenario
 from dmafl.schedule.plan import Plan
-from dmafl.schemes.registry import BASELINES, Maker
+from dmafl.schemes.own_scheme import Maker
 from dmafl.training.trainer import Components
 from dmafl.world.world import World
 
@@ -67,6 +69,12 @@ class Run:
         """The world of a seed, from the manifest alone."""
         return self.manifest.world(seed)
 
+    @property
+    def seeds_without_prediction(self) -> list[int]:
+        """Seeds that could have a prediction beside what is reached, had they been measured."""
+        alone = {name.seed for name in self.manifest.run_names if self.manifest.unit(name).one_by_one}
+        return sorted(alone - set(self.manifest.measured))
+
     def plot(self, path: str | Path | None = None) -> Path:
         """Draw accuracy against aggregations, time and energy into a file; the folder's accuracy.png by default."""
         # Pictures are a room further on; a run may still show itself, if that room is there.
@@ -99,52 +107,50 @@ def run(
     own_schemes: Mapping[str, Maker] | None = None,
     make_world: Callable[[Scenario], World] = World.resolve,
     measured: Measured | Mapping[int, Measured] | None = None,
+    measure: Measuring = "if needed",
     effort: float = EFFORT,
     quality: str = "calibrated",
     dissimilarity: str = "gram",
-    checkpoint_every_s: float = 20.0,
+    checkpoint_every_s: float = CHECKPOINT_EVERY_S,
     watcher: Watcher | None = None,
     trackers: Sequence[str] = (),
 ) -> Run:
     """Carry out schemes with real training; results are the same for any number of workers.
 
-    Without `schemes`: the user's `own_schemes` if there are any, else the plan if there is one, else all baselines.
+    `schemes` are names, `baselines` or `all`. Without: the user's `own_schemes` if there are any; else `dma-fl` if a
+    planner's plan is given; else all baselines. `dma-fl` carries the plan out on its seed, and makes one of its own
+    for every other seed. A list of jobs that no planner made is carried out by the scheme `scheduled`.
     `models`, `datasets` and `streams` bring a user's own, by task name; with more than one worker they must be
     importable or picklable. `make_world` makes the world of a seed, e.g. with a channel of the user's own.
     `measured` is what `dmafl.measure` gave for this scenario, or a mapping from seeds to it; it puts prediction and
-    bounds beside what is reached. Without it what is kept from before is used, and nothing is measured.
-    Schemes that plan (`dma-fl` and its kin) need it; a plan is made for every seed with this `effort`, with
-    `quality` and `dissimilarity` as for `dmafl.plan`.
+    bounds beside what is reached, and schemes that plan need it. Without it what is kept from before is used, and
+    `measure` says what is measured: "if needed", where a scheme plans and nothing is kept; "first": every seed;
+    "never": nothing.
+    Plans are made with this `effort` for every seed, with `quality` and `dissimilarity` as for `dmafl.plan`.
     `trackers` names where metrics are sent too: tensorboard, mlflow, wandb.
     """
-    usual = tuple(own_schemes or ()) or (("scheduled",) if plan is not None else tuple(BASELINES))
-    chosen = tuple(schemes) if schemes is not None else usual
-    if seeds is None:
-        seeds = (plan.world.scenario.seed if plan is not None else scenario.seed,)
-    components = Components(
-        Path(data_dir) if data_dir is not None else None, models or {}, datasets or {}, streams or {}
-    )
-    if isinstance(measured, Measured):
-        measured = {plan.world.scenario.seed if plan is not None else scenario.seed: measured}
+    own = own_schemes or {}
+    seed_of_plan = plan.world.scenario.seed if plan is not None else scenario.seed
     request = Request(
         scenario,
-        chosen,
-        tuple(seeds),
+        chosen_schemes(schemes, own, plan),
+        tuple(seeds) if seeds is not None else (seed_of_plan,),
         plan,
-        own_schemes or {},
-        components,
+        own,
+        Components(
+            Path(data_dir) if data_dir is not None else None, models or {}, datasets or {}, streams or {}
+        ),
         make_world,
-        measured,
+        {seed_of_plan: measured} if isinstance(measured, Measured) else measured,
+        measure,
         effort,
         quality,
         dissimilarity,
     )
     opened = tuple(open_tracker(name, Path(output), scenario.name) for name in trackers)
-    shown = watcher if watcher is not None else Silent()
+    settings = Settings(workers, checkpoint_every_s, watcher if watcher is not None else Silent(), opened)
     try:
-        execute(
-            request, RunFolder(Path(output)), Settings(workers, checkpoint_every_s, shown, opened), resume
-        )
+        execute(request, RunFolder(Path(output)), settings, resume)
     finally:
         for tracker in opened:
             tracker.close()

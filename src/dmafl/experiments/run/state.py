@@ -29,7 +29,7 @@ def state_of_run(folder: str | Path, plan: Plan) -> State:
             str(folder),
             f"must be a run of one scheme with seed {world.scenario.seed}",
             ShownAsIs(", ".join(schemes) or "none"),
-            "Run the plan alone with --scheme scheduled.",
+            "Run the plan alone: `dmafl run SCENARIO --plan PLAN`.",
         )
     jobs = Schedule.from_columns(
         {name: done[name] for name in COLUMNS}

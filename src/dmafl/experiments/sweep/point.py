@@ -13,7 +13,7 @@ from dmafl.base.files import canonical_json, sha256_of
 from dmafl.base.version import __version__
 from dmafl.scenario.keys import matching, with_values
 from dmafl.scenario.model import Scenario
-from dmafl.schemes.registry import PLANNING
+from dmafl.schemes.registry import scheme_named
 from dmafl.world.world import World
 
 NAME_CHARS = 16
@@ -35,7 +35,7 @@ class PointWork:
     @property
     def plans(self) -> bool:
         """Whether a plan is made."""
-        return self.scheme in PLANNING
+        return scheme_named(self.scheme).group == "planned"
 
     def content(self, measured: str | None) -> dict[str, Any]:
         """What of it decides the outcome; `measured` is the key of the constants that plans are made with."""

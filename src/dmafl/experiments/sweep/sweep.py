@@ -9,7 +9,6 @@ from typing import Any
 from dmafl.base.errors import BadInput, Problem, ShownAsIs, bad_input
 from dmafl.base.files import locked
 from dmafl.base.watching import Silent, Watcher
-from dmafl.calibration.measure import measure
 from dmafl.calibration.measured import Measured
 from dmafl.data import find
 from dmafl.experiments.campaign.campaign import carry_out, missing
@@ -17,9 +16,9 @@ from dmafl.experiments.sweep.piece import SweepPiece
 from dmafl.experiments.sweep.point import Point, PointWork, grid
 from dmafl.experiments.sweep.sweep_folder import Sweep, write_sweep
 from dmafl.planning.effort import EFFORT
-from dmafl.planning.plan import probes_for
+from dmafl.planning.measuring import measured_for
 from dmafl.scenario.model import Scenario
-from dmafl.schemes.registry import PLANNED, PLANNING, check_name
+from dmafl.schemes.registry import names_of, scheme_named
 
 
 def sweep(
@@ -76,13 +75,12 @@ def sweep(
 
 
 def _check(work: PointWork) -> None:
-    check_name(work.scheme)
-    if work.scheme in PLANNED:
+    if scheme_named(work.scheme).group == "given":
         raise bad_input("scheme", "must not need a plan made before", work.scheme, "Use dma-fl.")
     if work.plan_only and not work.plans:
         raise bad_input(
             "scheme",
-            "must be one that plans for plans alone: " + ", ".join(PLANNING),
+            "must be one that plans for plans alone: " + ", ".join(names_of("planned")),
             work.scheme,
             "Leave --plan-only out.",
         )
@@ -98,6 +96,5 @@ def _measured(
     scenario: Scenario, work: PointWork, workers: int, data_dir: Path | None, watcher: Watcher
 ) -> Measured:
     """What plans of a combination are made with: what is kept of it, or measured now."""
-    probes = probes_for(work.quality)
     with watcher.part("measuring") as part:
-        return measure(scenario, probes=probes, workers=workers, data_dir=data_dir, watcher=part)
+        return measured_for(scenario, work.quality, workers=workers, data_dir=data_dir, watcher=part)

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 
+from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.base.errors import Problem as BrokenLimit
 from dmafl.planning.decision import GivenWork, TaskDecision
 from dmafl.planning.effort import UNLIMITED, Effort
@@ -18,27 +19,31 @@ from dmafl.planning.search.assignment import orders_to_try
 from dmafl.planning.search.descent import BlockDescent, Candidate
 from dmafl.planning.search.repair import whole_and_repaired
 from dmafl.schedule.jobs import Schedule
-from dmafl.schemes.draws import Drawn
 
 
-def orders_for(problem: Problem, drawn: Drawn, effort: Effort) -> Incumbent:
-    """The best order of devices that keep their drawn steps, batches and frequencies."""
-    return incumbent_of(problem, [_order(problem, task, drawn, effort) for task in problem.tasks])
+def orders_for(
+    problem: Problem, steps: IntArray, batch: IntArray, frequency_Hz: FloatArray, effort: Effort
+) -> Incumbent:
+    """The best order of devices that keep their steps, batches and frequencies, each of shape (I, J)."""
+    decisions = []
+    for task in problem.tasks:
+        work = GivenWork(
+            np.minimum(steps[:, task.number], task.settings.steps_max).astype(np.float64),
+            np.minimum(batch[:, task.number], task.settings.samples_at_start).astype(np.float64),
+            frequency_Hz[:, task.number],
+        )
+        decisions.append(_order(problem, task, work, effort))
+    return incumbent_of(problem, decisions)
 
 
-def _order(problem: Problem, task: TaskProblem, drawn: Drawn, effort: Effort) -> TaskDecision:
-    own = GivenWork(
-        np.minimum(drawn.steps[:, task.number], task.settings.steps_max).astype(np.float64),
-        np.minimum(drawn.batch[:, task.number], task.settings.samples_at_start).astype(np.float64),
-        drawn.frequency_Hz[:, task.number],
-    )
-    found: list[Candidate] = []
+def _order(problem: Problem, task: TaskProblem, work: GivenWork, effort: Effort) -> TaskDecision:
+    tried: list[Candidate] = []
     for in_flight, order in product(task.flights, orders_to_try(task)):
-        if found and not effort.leaves():
+        if tried and not effort.leaves():
             break
-        descent = BlockDescent(problem, task, in_flight, np.zeros(problem.devices), own, order, effort)
-        found.append(descent.run())
-    best = min(found, key=lambda one: (max(one.late_s, 0.0), one.cost))
+        descent = BlockDescent(problem, task, in_flight, np.zeros(problem.devices), work, order, effort)
+        tried.append(descent.run())
+    best = min(tried, key=lambda candidate: (max(candidate.late_s, 0.0), candidate.cost))
     return best.decision
 
 

@@ -11,10 +11,8 @@ from dmafl.experiments.compare.curves import Curve
 from dmafl.experiments.compare.effects import Effect, effect
 from dmafl.reports.html.rounding import shorts
 from dmafl.reports.html.run_set import RunSet
+from dmafl.schemes.registry import NAMES, scheme_named
 from dmafl.simulation.run_name import RunName
-
-PREFERRED = ("dma-fl", "dma-fl-online", "scheduled")
-"""The scheme that others are held against at first, if it is there."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +82,12 @@ def compare_schemes(gathered: RunSet) -> Comparisons:
 
 def chosen_first(gathered: RunSet, comparisons: Comparisons) -> int:
     """The scheme of interest: a planned one if there is one, else the one that wins most tasks."""
-    own = {unit.scheme: RunName.parse(unit.name).scheme for unit in gathered.units}
-    for name in PREFERRED:
-        for scheme, base in own.items():
-            if base == name:
-                return scheme
+    name_of = {unit.scheme: RunName.parse(unit.name).scheme for unit in gathered.units}
+    for name in NAMES:
+        for number in (number for number, known in name_of.items() if known == name):
+            scheme = scheme_named(name)
+            if scheme.group != "baseline" and not scheme.ablation:
+                return number
     wins = [ranking[0] for task in range(len(gathered.tasks)) if (ranking := comparisons.ranking(task))]
     return max(set(wins), key=wins.count) if wins else 0
 

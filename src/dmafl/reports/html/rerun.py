@@ -16,7 +16,10 @@ from dmafl.experiments.run.statuses import RunStatus
 from dmafl.reports.html.html import Html, element, folded, table, together
 from dmafl.reports.html.run_set import RunSet
 from dmafl.scenario.toml import dumps
-from dmafl.schemes.registry import BASELINES, PLANNED, PLANNING
+from dmafl.schedule.plan import jobs_checksum
+from dmafl.schedule.plan_files import read_plan
+from dmafl.schemes.registry import NAMES, scheme_named
+from dmafl.simulation.run_name import RunName
 
 
 def rerun(gathered: RunSet) -> Html:
@@ -99,17 +102,28 @@ def _of_run(name: str, run: Run, several: bool) -> Html:
 def command(run: Run) -> str:
     """The command that repeats a run, as far as a command can: schemes of one's own need Python."""
     manifest = run.manifest
-    known = [scheme for scheme in manifest.schemes if scheme in (*BASELINES, *PLANNED, *PLANNING)]
+    known = [scheme for scheme in manifest.schemes if scheme in NAMES]
     words = ["dmafl", "run", "scenario.toml"]
     for scheme in known:
         words += ["--scheme", scheme]
-    if manifest.plan_sha256 is not None:
-        words += ["--plan", plan_file("scheduled")]
-    else:
+    given_plan = _given_plan(run, known)
+    if given_plan is not None:
+        words += ["--plan", given_plan]
+    if given_plan is None or len(manifest.seeds) > 1:
         words += ["--seeds", ",".join(str(seed) for seed in manifest.seeds)]
     text = shlex.join([*words, "--output", "again"])
     others = [scheme for scheme in manifest.schemes if scheme not in known]
     return text + (f"\n# schemes of your own need dmafl.run in Python: {', '.join(others)}" if others else "")
+
+
+def _given_plan(run: Run, schemes: list[str]) -> str | None:
+    """The file of the plan that the run was given, in its folder."""
+    checksum = run.manifest.plan_sha256
+    for name in RunName.of_all(schemes, run.manifest.seeds) if checksum is not None else ():
+        file = plan_file(scheme_named(name.scheme).plan_name(name.seed))
+        if (run.path / file).exists() and jobs_checksum(read_plan(run.path / file).plan) == checksum:
+            return file
+    return None
 
 
 def _units(manifest: Manifest) -> list[list[Any]]:

@@ -19,12 +19,12 @@ from dmafl.learning.architectures import ARCHITECTURES
 from dmafl.planning.objective import evaluate
 from dmafl.planning.problem import make_problem
 from dmafl.planning.task_estimates import estimates_from
-from dmafl.schedule.plan import jobs_checksum
+from dmafl.schedule.plan import Plan, jobs_checksum
 from dmafl.schedule.plan_files import PlanFile
 from dmafl.schedule.plan_quality import NO_QUALITY
 from dmafl.schedule.plan_verification import check_file
-from dmafl.schemes.registry import PLANNED
-from dmafl.simulation.run_name import RunName
+from dmafl.schemes.registry import scheme_named
+from dmafl.schemes.scheme import Scheme
 
 ESTIMATES = (
     "jobs",
@@ -36,7 +36,6 @@ ESTIMATES = (
     "loss",
     "loss_per_aggregation",
 )
-SOLVER_OF = {"dma-fl": "auto", "dma-fl-online": "auto", "dma-fl-nr": "dma-fl-nr", "dma-fl-ns": "dma-fl-ns"}
 GRAM_ROUNDING = 1e-6
 """Entries of a Gram matrix come from 32-bit means; relative to its largest."""
 
@@ -218,12 +217,13 @@ def plans(opened: Opened) -> Finding:
         if name not in readable and plan_file(name) not in opened.unreadable
     ]
     for name, file in readable.items():
-        run = RunName(name, opened.manifest.seeds[0]) if name in PLANNED else RunName.parse(name)
-        wrong += [f"{plan_file(name)}: {problem}" for problem in _plan(opened, file, run.scheme, run.seed)]
+        run_name = opened.plan_names[name]
+        problems = _plan(opened, file, scheme_named(run_name.scheme), run_name.seed)
+        wrong += [f"{plan_file(name)}: {problem}" for problem in problems]
     return named(wrong)
 
 
-def _plan(opened: Opened, file: PlanFile, scheme: str, seed: int) -> list[str]:
+def _plan(opened: Opened, file: PlanFile, scheme: Scheme, seed: int) -> list[str]:
     plan, world = file.plan, opened.worlds[seed]
     wrong = [str(check) for check in check_file(file) if not check.ok]
     same = plan.world.scenario == world.scenario and (
@@ -231,17 +231,24 @@ def _plan(opened: Opened, file: PlanFile, scheme: str, seed: int) -> list[str]:
     )
     if not same:
         wrong.append(f"not for the world of seed {seed}")
-    if scheme in PLANNED:
-        if not opened.manifest.own.world and jobs_checksum(plan) != opened.manifest.plan_sha256:
-            wrong.append("not the plan that the manifest has the checksum of")
+    given = scheme.carries_out(plan) and _is_given(opened, plan)
+    if scheme.group == "given" and not given:
+        wrong.append("not the plan that the manifest has the checksum of")
+    if given or scheme.group == "given":
         return wrong
-    if plan.solver != SOLVER_OF[scheme]:
+    if plan.solver != scheme.solver:
         wrong.append(f"made by {plan.solver!r}")
     if plan.solver == "auto":
         wrong += [str(check) for check in plan.checks if not check.ok]
     if not wrong and seed in opened.measured and plan.quality != NO_QUALITY:
         wrong += _worth(opened, file, seed)
     return wrong
+
+
+def _is_given(opened: Opened, plan: Plan) -> bool:
+    """Whether `plan` is the one that the run was given; a world of the user's own is not in its checksum."""
+    checksum = opened.manifest.plan_sha256
+    return checksum is not None and (bool(opened.manifest.own.world) or jobs_checksum(plan) == checksum)
 
 
 def _worth(opened: Opened, file: PlanFile, seed: int) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Array, Finding, named
-from dmafl.experiments.run.verification.made import Made, made_s, round_size
+from dmafl.experiments.run.verification.made import Made, made_s
 from dmafl.experiments.run.verification.opened import UnitRows
 
 REASONS = ("battery", "window", "left")
@@ -31,21 +31,23 @@ def complete(unit: UnitRows) -> Finding:
         if unit.finished and count < outcome.slots and not any(loss.task == name for loss in unit.losses):
             wrong.append(f"{place}: {count} of {outcome.slots} slots, and no device was lost")
         wrong += _rounds(unit, j, count)
-    if unit.ours and unit.record.one_by_one is unit.rounds:
+    if unit.known_scheme is not None and unit.record.one_by_one is unit.rounds:
         wrong.append(f"{unit.name}: rounds is {not unit.record.one_by_one} in the manifest")
     return named(wrong)
 
 
 def _rounds(unit: UnitRows, j: int, count: int) -> list[str]:
     """Rounds of schemes of ours that are not of as many local models as they must be."""
-    size, name = round_size(unit), unit.world.task_names[j]
-    if size is None:
+    rule, name = unit.round_rule, unit.world.task_names[j]
+    if rule is None:
         return []
     in_rounds = unit.taken_of_task(j) & (unit.periods["slot"] < count)
     arrivals = np.bincount(unit.periods["slot"][in_rounds], minlength=count)
-    fewer = unit.scheme != "fedbuff" and any(loss.task == name for loss in unit.losses)
-    broken = np.flatnonzero((arrivals > size) | (arrivals < (1 if fewer else size)))
-    return [f"{unit.name}, task {name}: {arrivals[k]} local models in round {k}, not {size}" for k in broken]
+    fewer = rule.of_those_left and any(loss.task == name for loss in unit.losses)
+    broken = np.flatnonzero((arrivals > rule.size) | (arrivals < (1 if fewer else rule.size)))
+    return [
+        f"{unit.name}, task {name}: {arrivals[k]} local models in round {k}, not {rule.size}" for k in broken
+    ]
 
 
 def tests(unit: UnitRows) -> Finding:

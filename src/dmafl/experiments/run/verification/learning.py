@@ -12,7 +12,6 @@ from dmafl.experiments.run.verification.findings import (
     named,
     together,
 )
-from dmafl.experiments.run.verification.made import round_size
 from dmafl.experiments.run.verification.opened import Opened, UnitRows
 from dmafl.learning.aggregation import mix_weight
 from dmafl.simulation.records import QUALITY
@@ -29,7 +28,7 @@ def weights(unit: UnitRows) -> Finding:
     periods = unit.periods
     counts = periods.taken & ~periods.diverged
     error = np.where(counts, 0.0, np.abs(periods["mix_weight"]))
-    if unit.ours:
+    if unit.known_scheme is not None:
         low, high = _expected(unit)
         slack = REPLAY_TOLERANCE * high
         error = np.where(
@@ -42,22 +41,20 @@ def weights(unit: UnitRows) -> Finding:
 
 def _expected(unit: UnitRows) -> tuple[Array, Array]:
     """The smallest and largest weight that each period may have."""
-    periods, size = unit.periods, round_size(unit)
+    periods, rule = unit.periods, unit.round_rule
     weight = np.zeros(len(unit.task))
     for j, task in enumerate(unit.world.scenario.tasks.values()):
         taken = np.flatnonzero(unit.taken_of_task(j))
         slot = periods["slot"][taken]
         stale = np.maximum(slot - periods["version"][taken], 0)
-        phi = staleness_factor(task)
-        if unit.scheme == "fedbuff":
-            weight[taken] = unit.world.scenario.schemes.buffer_learning_rate * phi(stale) / (size or 1)
-        elif size is None:
+        if rule is None:
+            phi = staleness_factor(task)
             weight[taken] = mix_weight(task.mixing, phi, stale, slot, task.mix_decay or None)
         else:
-            weight[taken] = 1.0 / size
-    if size is None or unit.scheme == "fedbuff":
+            weight[taken] = rule.weight(task, stale)
+    if rule is None or not rule.of_those_left:
         return weight, weight
-    return _of_rounds(unit, weight, size)
+    return _of_rounds(unit, weight, rule.size)
 
 
 def _of_rounds(unit: UnitRows, weight: Array, size: int) -> tuple[Array, Array]:
@@ -77,7 +74,7 @@ def _of_rounds(unit: UnitRows, weight: Array, size: int) -> tuple[Array, Array]:
 
 def _whole_rounds(unit: UnitRows, counts: Array) -> Array:
     """How far weights in rounds are from one over a whole number; 0 elsewhere."""
-    if round_size(unit) is None or unit.scheme == "fedbuff":
+    if unit.round_rule is None or not unit.round_rule.of_those_left:
         return np.zeros(len(counts))
     parts = 1.0 / np.where(counts, unit.periods["mix_weight"], 1.0)
     return np.where(counts, np.abs(parts - np.rint(parts)) / parts - REPLAY_TOLERANCE, 0.0)

@@ -35,30 +35,16 @@ def made_s(unit: UnitRows, j: int) -> Made:
     np.maximum.at(last_s, slot[slot >= 0], end_s[slot >= 0])
     last_s = np.maximum.accumulate(last_s) if count else last_s
     arrivals = np.bincount(slot[slot >= 0], minlength=count)
-    complete = count
+    complete, rule = count, unit.round_rule
     if unit.ended:
         complete = min(count, unit.outcome(j).aggregations)
-    elif count and arrivals[-1] < (round_size(unit) or len(unit.periods) + 1):
+    elif count and arrivals[-1] < (len(unit.periods) + 1 if rule is None else rule.size):
         complete = count - 1  # the last round is still open, or may be
     lost_s = sorted(loss.time_s for loss in unit.losses if loss.task == unit.world.task_names[j])
-    size = round_size(unit)
-    exact = unit.ended and (not lost_s or (unit.ours and size is not None))
-    if lost_s and exact and unit.scheme != "fedbuff":
-        last_s = _with_losses(last_s, arrivals, np.asarray(lost_s), size or 1, unit.world.device_count)
+    exact = unit.ended and (not lost_s or rule is not None)
+    if lost_s and exact and rule is not None and rule.of_those_left:
+        last_s = _with_losses(last_s, arrivals, np.asarray(lost_s), rule.size, unit.world.device_count)
     return Made(np.concatenate([[0.0], last_s[:complete]]), exact)
-
-
-def round_size(unit: UnitRows) -> int | None:
-    """Arrivals that make an aggregation of a scheme of ours, while no device is lost."""
-    settings, devices = unit.world.scenario.schemes, unit.world.device_count
-    if not unit.ours or not unit.rounds:
-        return None
-    if unit.scheme == "fedbuff":
-        return settings.buffer_size
-    if unit.scheme == "fedavg-full":
-        return devices
-    given = settings.partial_arrivals
-    return min(given, devices) if given is not None else max(1, devices // 2)
 
 
 def _with_losses(last_s: Array, arrivals: Array, lost_s: Array, size: int, devices: int) -> Array:

@@ -21,7 +21,8 @@ from dmafl.experiments.run.verification.findings import Finding, largest, togeth
 from dmafl.experiments.run.verification.rows import Cells, cells_of
 from dmafl.scenario.model import Scenario
 from dmafl.schedule.plan_files import PlanFile
-from dmafl.schemes.registry import BASELINES, PLANNED, PLANNING
+from dmafl.schemes.registry import NAMES, scheme_named
+from dmafl.schemes.scheme import RoundRule, Scheme
 from dmafl.simulation.outcome import DeviceLoss, TaskOutcome
 from dmafl.simulation.periods import Metrics, Periods
 from dmafl.simulation.run_name import RunName
@@ -29,8 +30,6 @@ from dmafl.world.world import World
 
 Array = np.ndarray[Any, Any]
 Columns = dict[str, Array]
-AT_ONCE = ("fedasync", *PLANNED, *PLANNING)
-"""Schemes of ours in which every arrival makes an aggregation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,15 +67,19 @@ class UnitRows:
         return f"{self.scheme}, seed {self.seed}"
 
     @property
-    def ours(self) -> bool:
-        """Whether the scheme is one of ours, whose orders and weights are known."""
-        known = self.scheme in BASELINES or self.scheme in PLANNED or self.scheme in PLANNING
-        return known and self.scheme not in self.own.schemes
+    def known_scheme(self) -> Scheme | None:
+        """The scheme, if it is one of ours, whose orders and weights are known; None: the user's own."""
+        return known_scheme(self.scheme, self.own)
 
     @property
     def planned(self) -> bool:
         """Whether it carries out a plan."""
-        return self.ours and self.scheme not in BASELINES
+        return self.known_scheme is not None and self.known_scheme.group != "baseline"
+
+    @property
+    def round_rule(self) -> RoundRule | None:
+        """How several local models make one aggregation in a scheme of ours; None: every arrival makes one."""
+        return None if self.known_scheme is None else self.known_scheme.rounds(self.world)
 
     @property
     def ended(self) -> bool:
@@ -91,7 +94,7 @@ class UnitRows:
     @property
     def rounds(self) -> bool:
         """Whether several local models may make one aggregation; not known before a scheme of a user's own ends."""
-        return self.scheme not in AT_ONCE if self.ours else not self.record.one_by_one
+        return not self.record.one_by_one if self.known_scheme is None else self.round_rule is not None
 
     @property
     def losses(self) -> tuple[DeviceLoss, ...]:
@@ -208,16 +211,15 @@ class Opened:
         return readable
 
     @property
-    def plan_names(self) -> list[str]:
-        """Plans that there must be by now."""
-        manifest = self.manifest
-        return (["scheduled"] if manifest.plan_sha256 is not None else []) + [
-            str(name)
-            for name in manifest.run_names
-            if name.scheme in PLANNING
-            and name.scheme not in manifest.own.schemes
-            and manifest.unit(name).outcome is not None
-        ]
+    def plan_names(self) -> dict[str, RunName]:
+        """Plans that there must be by now, each with the run that carries it out."""
+        names = {}
+        for run_name in self.manifest.run_names:
+            scheme = known_scheme(run_name.scheme, self.manifest.own)
+            begun = self.manifest.unit(run_name).outcome is not None
+            if begun and scheme is not None and scheme.group != "baseline":
+                names[scheme.plan_name(run_name.seed)] = run_name
+        return names
 
     @cached_property
     def units(self) -> tuple[UnitRows, ...]:
@@ -230,6 +232,7 @@ class Opened:
 
     def _units(self) -> Iterator[UnitRows]:
         theory = self._theory()
+        plan_of = {run_name: self.plans.get(name) for name, run_name in self.plan_names.items()}
         for run_name in self.manifest.run_names:
             rows = {table: cells.of(run_name) for table, cells in self.cells.items()}
             yield UnitRows(
@@ -242,7 +245,7 @@ class Opened:
                 Periods(self.cells["periods"].columns).where(rows["periods"]),
                 rows,
                 {name: values[rows["metrics"]] for name, values in theory.items()},
-                self.plans.get("scheduled" if run_name.scheme in PLANNED else str(run_name)),
+                plan_of.get(run_name),
                 tuple(self.manifest.data[task].test_samples for task in self.scenario.tasks),
             )
 
@@ -265,6 +268,11 @@ class Opened:
             out[name] = np.full(self.tables["metrics"].num_rows, np.nan)
             out[name][self.cells["metrics"].usable] = values
         return out
+
+
+def known_scheme(name: str, own: OwnParts) -> Scheme | None:
+    """The scheme of ours called `name`; None where it is one of the user's own."""
+    return scheme_named(name) if name in NAMES and name not in own.schemes else None
 
 
 def _numbers(names: Array, known: tuple[str, ...]) -> Array:

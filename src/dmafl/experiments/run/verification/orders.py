@@ -8,7 +8,6 @@ from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Array,
 from dmafl.experiments.run.verification.opened import UnitRows
 from dmafl.schedule.intervals import load_at_start
 from dmafl.schemes.draws import Drawn
-from dmafl.schemes.registry import BASELINES
 
 _LATE = 1e-9
 """A planned job never starts earlier than planned, but for rounding."""
@@ -16,10 +15,10 @@ _LATE = 1e-9
 
 def orders(unit: UnitRows) -> Finding:
     """Steps, batch and frequency are those drawn for the device, or planned for the job."""
-    if not unit.ours:
+    if unit.known_scheme is None:
         return Finding()
     periods = unit.periods
-    if unit.scheme in BASELINES:
+    if unit.known_scheme.group == "baseline":
         return together([_as_drawn(unit), _in_flight(unit)])
     jobs = planned_jobs(unit)
     if jobs is not None and unit.plan is not None:
@@ -52,7 +51,8 @@ def planned_jobs(unit: UnitRows) -> Array | None:
 
     A device carries out its jobs of a task in their order, unless devices are lost or the rest is planned anew.
     """
-    if unit.plan is None or unit.losses or not unit.ended or unit.scheme == "dma-fl-online":
+    revises = unit.known_scheme is not None and unit.known_scheme.revises
+    if unit.plan is None or unit.losses or not unit.ended or revises:
         return None
     plan, periods, tasks = unit.plan.plan.schedule, unit.periods, unit.world.task_count
     planned = np.lexsort((plan.slot, plan.start_s, plan.device * tasks + plan.task))
@@ -113,7 +113,7 @@ def _as_drawn(unit: UnitRows) -> Finding:
 
 def _in_flight(unit: UnitRows) -> Finding:
     """Asynchronous baselines have at most K+1 jobs of a task under way."""
-    if unit.scheme not in ("fedasync", "fedbuff"):
+    if unit.known_scheme is None or not unit.known_scheme.fills_places:
         return Finding()
     periods = unit.periods
     length_s = periods["end_s"] - periods["start_s"]

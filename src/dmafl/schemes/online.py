@@ -1,4 +1,4 @@
-"""`dma-fl-online`: carry out a plan, and plan the rest of a task anew every so many aggregations."""
+"""Who trains next where a plan is carried out, and the rest of a task planned anew every so many aggregations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Revise = Callable[[int, Schedule, int, float], Schedule]
 
 
 class Online(Scheduled):
-    """Jobs of a task that are planned anew every `every` aggregations; what a device was told to do stays."""
+    """Jobs of a task that are planned anew every `every` aggregations; what a device was ordered to do stays."""
 
     def __init__(self, world: World, task: int, schedule: Schedule, every: int, revise: Revise) -> None:
         super().__init__(world, task, schedule)
@@ -49,7 +49,7 @@ class Online(Scheduled):
         self._jobs, self._done = Schedule.from_columns(state["jobs"]), int(state["done"])
 
     def _planned_anew(self, now: float) -> list[Dispatch]:
-        """New jobs for all slots after the last that a device was told to complete; those that wait for nothing start.
+        """New jobs for all slots after the last that a device was ordered to complete; they start if they can.
 
         Jobs of slots before that, which wait for their devices, stay as they are.
         """

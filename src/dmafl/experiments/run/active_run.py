@@ -1,0 +1,137 @@
+"""The run of one scheme and seed while it is under way: begun or taken up again, advanced, saved, abandoned."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from dmafl.base.errors import BadInput, ShownAsIs, bad_input
+from dmafl.calibration.running_estimates import RunningEstimates
+from dmafl.experiments.run.contexts import Contexts
+from dmafl.experiments.run.folder import RunFolder
+from dmafl.experiments.run.request import Request
+from dmafl.experiments.run.settings import Settings
+from dmafl.experiments.run.statuses import FINISHED, UnitStatus
+from dmafl.learning import saving
+from dmafl.server.messages import Result
+from dmafl.simulation.run_name import RunName
+from dmafl.simulation.scheme_run import SchemeRun
+from dmafl.training.workers import Trainers, Workers
+
+MOST_ROWS = 10_000
+"""Rows that the run of a scheme keeps in memory; a state is saved when there are more."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """What every run of a scheme is carried out with."""
+
+    request: Request
+    folder: RunFolder
+    settings: Settings
+    trainers: Trainers
+    workers: Workers
+    contexts: Contexts
+
+
+class ActiveRun:
+    """The run of one scheme and seed under way."""
+
+    def __init__(
+        self, scheme_run: SchemeRun, running: RunningEstimates, means: Means, parts: int = 0
+    ) -> None:
+        self.scheme_run, self._running, self._parts = scheme_run, running, parts
+        self._folder, self._settings = means.folder, means.settings
+        self._steps: Iterator[Result | None] = scheme_run.run()
+        self._pending: Result | None = None
+        self._saved_at = time.monotonic()
+
+    @classmethod
+    def start(cls, name: str, means: Means) -> ActiveRun:
+        """Begin the run called `name`, or go on with it where it was last saved."""
+        run_name, request = RunName.parse(name), means.request
+        world = request.world(run_name.seed)
+        context = means.contexts.of(world, request.plan_for(run_name.seed))
+        policies = request.scheme(run_name.scheme).policies(context)
+        trainer = means.trainers.of(run_name.seed)
+        running = RunningEstimates(
+            world.task_names,
+            world.device_count,
+            [task_trainer.model.size for task_trainer in trainer.tasks],
+            [task_trainer.settings.learning_rate for task_trainer in trainer.tasks],
+            run_name.seed,
+        )
+        scheme_run = SchemeRun(run_name.scheme, world, trainer, means.workers, policies, running)
+        saved = means.folder.read_checkpoint(name)
+        if saved is None:
+            return cls(scheme_run, running, means)
+        plain, arrays = saved
+        with means.folder.checkpoint(name).restoring():
+            scheme_run.restore(plain["unit"], arrays)
+        return cls(scheme_run, running, means, plain["parts"])
+
+    @property
+    def name(self) -> str:
+        """Its name in folders and tables."""
+        return self.scheme_run.name
+
+    def advance(self, stop_asked: Callable[[], bool]) -> Result | UnitStatus | None:
+        """Handle events until a result is missing (it), the run is done (its status), or it is time to stop (None)."""
+        if self._pending is not None and not self._pending.done():
+            return self._pending
+        for pending in self._steps:
+            self._pending = pending
+            if pending is not None:
+                return pending
+            self._settings.watcher.step(self.scheme_run)
+            if stop_asked():
+                return None
+            is_due = time.monotonic() - self._saved_at >= self._settings.checkpoint_every_s
+            if is_due or self.scheme_run.records.row_count >= MOST_ROWS:
+                self.save()
+        self.save()
+        short = self.scheme_run.shortfall()
+        if short:
+            raise bad_input(
+                self.name,
+                "must end with all its aggregations, or with a device lost to its battery or window",
+                ShownAsIs(short),
+                "A scheme of your own must go on ordering; otherwise the saved state was wrong: run again.",
+            )
+        self._save_models()
+        return FINISHED
+
+    def save(self) -> None:
+        """Write the rows so far, then the state that goes with them."""
+        rows = self.scheme_run.records.take_rows()
+        self._folder.write_parts(self.name, self._parts, rows)
+        self._parts += 1
+        plain, arrays = self.scheme_run.state()
+        self._folder.write_checkpoint(self.name, {"unit": plain, "parts": self._parts}, arrays)
+        self._folder.write_running(self.name, self._running.plain())
+        self._saved_at = time.monotonic()
+        for tracker in self._settings.trackers:
+            tracker.log(self.name, rows[0].to_pylist())
+
+    def abandon(self, error: BadInput) -> UnitStatus:
+        """Keep the rows of a run that cannot go on; its status."""
+        records = self.scheme_run.records
+        records.drop_failed_tests()
+        self._folder.write_parts(self.name, self._parts, records.take_rows())
+        self._folder.write_running(self.name, self._running.plain())
+        return UnitStatus.failed_for(error.problems[0])
+
+    def _save_models(self) -> None:
+        scheme_run = self.scheme_run
+        for task, (version, model) in scheme_run.records.models.items():
+            name = scheme_run.world.task_names[task]
+            metadata = {
+                "task": name,
+                "architecture": scheme_run.world.scenario.tasks[name].model,
+                "scheme": scheme_run.scheme,
+                "seed": scheme_run.seed,
+                "aggregation": version,
+            }
+            content = saving.model_bytes(model, scheme_run.layouts[task], metadata)
+            self._folder.write_output(RunName.parse(self.name).model_file(name), content)

@@ -1,0 +1,113 @@
+"""All runs of schemes and seeds side by side: as many at once as there are workers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+
+from dmafl.base.errors import BadInput, ShownAsIs, bad_input
+from dmafl.base.processes.stopping import Interrupted
+from dmafl.experiments.run.active_run import ActiveRun, Means
+from dmafl.experiments.run.progress import Progress
+from dmafl.experiments.run.statuses import UnitStatus
+from dmafl.server.messages import Result
+from dmafl.simulation.outcome import SchemeOutcome
+from dmafl.training.workers import wait_for_one
+
+GROUP_SIGNAL_S = 2.0
+"""How long after the death of a worker a signal to this process still belongs to the same stop [s]."""
+
+
+@dataclass
+class SideBySide:
+    """Which runs wait, which are under way, and which cannot go on."""
+
+    means: Means
+    progress: Progress
+    """Notes how each run ended, whenever one does."""
+    stop_asked: Callable[[], bool]
+    failures: list[BadInput] = field(default_factory=list, init=False)
+    _waiting: list[str] = field(default_factory=list, init=False)
+    _active: list[ActiveRun] = field(default_factory=list, init=False)
+
+    def carry_out(self) -> None:
+        """Let all runs come to their ends; each waits for its own results only. `Interrupted` where a stop is asked."""
+        watcher, names = self.means.settings.watcher, self.means.request.names
+        watcher.scheme_runs(names)
+        for name in names:
+            status = self.progress.status(name)
+            if status.waiting:
+                self._waiting.append(name)
+            else:
+                watcher.finished(name, str(status))
+        try:
+            while self._waiting or self._active:
+                self._start_some()
+                missing = self._advance_all()
+                if self.stop_asked():
+                    self._save_all()
+                    raise Interrupted
+                if self._active and len(missing) == len(self._active):
+                    wait_for_one(missing, self.stop_asked)
+        except BrokenProcessPool:
+            if self._stop_asked_soon():
+                raise Interrupted from None
+            raise bad_input(
+                "workers",
+                "must stay alive while a run goes",
+                ShownAsIs("a worker process that was killed, perhaps for its memory"),
+                "Go on from the last checkpoint with --resume, with fewer workers if memory is short.",
+            ) from None
+
+    def _start_some(self) -> None:
+        """Begin runs that wait while there are workers for them."""
+        while self._waiting and len(self._active) < self.means.settings.workers and not self.stop_asked():
+            name = self._waiting.pop(0)
+            try:
+                self._active.append(ActiveRun.start(name, self.means))
+                self.progress.note_outputs()  # a plan, if one was made
+            except BadInput as error:  # e.g. there is no plan for this seed: the others go on
+                self.failures.append(error)
+                self._ended(name, UnitStatus.failed_for(error.problems[0]))
+            except Interrupted:  # its plan is not made: it is made again when the run goes on
+                break
+
+    def _advance_all(self) -> list[Result]:
+        """Advance every run as far as it goes; the results that those under way wait for."""
+        missing = []
+        for active in list(self._active):
+            try:
+                state = active.advance(self.stop_asked)
+            except BadInput as error:
+                self.failures.append(error)
+                state = active.abandon(error)
+            if isinstance(state, UnitStatus):
+                self._active.remove(active)
+                self._ended(active.name, state, active.scheme_run.outcome())
+            elif state is not None:
+                missing.append(state)
+        return missing
+
+    def _save_all(self) -> None:
+        """Save the runs under way; soon, for tests need not wait for training that is ordered anew anyway."""
+        for active in self._active:
+            active.scheme_run.drop_training()
+        for active in self._active:
+            try:
+                active.save()
+            except BadInput as error:  # its model has diverged: the others are saved all the same
+                self.progress.unit_ended(active.name, active.abandon(error), active.scheme_run.outcome())
+
+    def _ended(self, name: str, status: UnitStatus, outcome: SchemeOutcome | None = None) -> None:
+        """Write how a run ended, and show it; without `outcome` it could not begin."""
+        self.progress.unit_ended(name, status, outcome)
+        self.means.settings.watcher.finished(name, str(status))
+
+    def _stop_asked_soon(self) -> bool:
+        """Whether a stop is asked for by now or in a moment: a signal to a whole group may reach workers first."""
+        until = time.monotonic() + GROUP_SIGNAL_S
+        while not self.stop_asked() and time.monotonic() < until:
+            time.sleep(0.05)
+        return self.stop_asked()

@@ -1,0 +1,36 @@
+"""What planning needs of measuring: how much of it, and the constants of a scenario, kept or measured now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dmafl.planning.problem import QUALITIES, must_be_one_of
+from dmafl.scenario.model import Scenario
+
+if TYPE_CHECKING:
+    from dmafl.base.watching import Watcher
+    from dmafl.calibration.measured import Measured
+
+
+def probes_for(quality: str) -> int:
+    """How many probes a quality needs: only the prediction is fitted to any. Refuses a quality that there is not."""
+    from dmafl.calibration.measure import PROBES
+
+    must_be_one_of("quality", quality, QUALITIES)
+    return PROBES if quality == "calibrated" else 0
+
+
+def measured_for(
+    scenario: Scenario,
+    quality: str,
+    *,
+    workers: int = 1,
+    data_dir: str | Path | None = None,
+    watcher: Watcher | None = None,
+) -> Measured:
+    """What is kept of a scenario, or measured now, with as many probes as plans of this quality need."""
+    from dmafl.calibration.measure import measure
+
+    probes = probes_for(quality)
+    return measure(scenario, probes=probes, workers=workers, data_dir=data_dir, watcher=watcher)
