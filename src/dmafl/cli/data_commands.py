@@ -24,18 +24,18 @@ def list_(data_dir: DataDir = None) -> None:
     rows = table("Data sets", "name", "train", "test", "source", "licence", "note")
     for position in (3, 4, 5):
         rows.columns[position].justify = "left"
-    for found in available(data_dir):
+    for dataset in available(data_dir):
         notes = [
-            "stand-in for SVHN" if found.stand_in else "",
-            "" if found.used else "hidden by the one above",
-            found.problem,
+            "stand-in for SVHN" if dataset.stand_in else "",
+            "" if dataset.used else "hidden by the one above",
+            dataset.problem,
         ]
         rows.add_row(
-            found.name,
-            f"{found.train:,}",
-            f"{found.test:,}",
-            str(found.source),
-            found.licence,
+            dataset.name,
+            f"{dataset.train:,}",
+            f"{dataset.test:,}",
+            str(dataset.source),
+            dataset.licence,
             ", ".join(filter(None, notes)),
         )
     console().print(rows)

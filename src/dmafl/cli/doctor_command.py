@@ -16,7 +16,7 @@ def doctor(data_dir: DataDir = None) -> None:
     from dmafl.reports.terminal.console import console
     from dmafl.reports.terminal.doctor_table import print_findings
 
-    found = examine(data_dir)
-    print_findings(console(), found)
-    if any(one.state == "broken" for one in found):
+    findings = examine(data_dir)
+    print_findings(console(), findings)
+    if any(finding.state == "broken" for finding in findings):
         raise typer.Exit(CHECK_FAILED)

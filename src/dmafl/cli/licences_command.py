@@ -18,17 +18,17 @@ def licences(
     from dmafl.installation.licences import licences as installed
     from dmafl.reports.terminal.console import console, table
 
-    found = installed()
+    packages = installed()
     if as_json:
-        typer.echo(json.dumps([asdict(one) for one in found], indent=1))
+        typer.echo(json.dumps([asdict(package) for package in packages], indent=1))
         return
     rows = table("Licences", "package", "version", "licence")
     for column in rows.columns:
         column.justify = "left"
-    for one in found:
-        rows.add_row(one.name, one.version, one.licence)
+    for package in packages:
+        rows.add_row(package.name, package.version, package.licence)
     out = console()
     out.print(rows)
-    unknown = [one.name for one in found if one.licence == UNKNOWN]
+    unknown = [package.name for package in packages if package.licence == UNKNOWN]
     if unknown:
         out.print(f"Without a stated licence: {', '.join(unknown)}. Look at their pages.")

@@ -13,11 +13,11 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     """The seeds that `text` lists, in order, each once."""
     seeds: list[int] = []
     for part in text.split(","):
-        found = re.fullmatch(r"\s*(\d{1,18})(?:-(\d{1,18}))?\s*", part)
-        if not found:
+        ends = re.fullmatch(r"\s*(\d{1,18})(?:-(\d{1,18}))?\s*", part)
+        if not ends:
             raise bad_input("seeds", "must look like 3, 0-4 or 1,5,7", text, "Use whole numbers from 0.")
-        low = int(found[1])
-        high = int(found[2]) if found[2] else low
+        low = int(ends[1])
+        high = int(ends[2]) if ends[2] else low
         if high < low or high - low >= MAX_SEEDS:
             raise bad_input(
                 "seeds", f"must go up, by less than {MAX_SEEDS:,}", part, "Write the smaller one first."

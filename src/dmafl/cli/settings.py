@@ -14,7 +14,7 @@ OPENING, CLOSING, QUOTES = "[{", "]}", "\"'"
 
 def parse_settings(given: Sequence[str]) -> dict[str, list[Any]]:
     """Key -> values, in the order given."""
-    found: dict[str, list[Any]] = {}
+    values_of: dict[str, list[Any]] = {}
     for text in given:
         key, sign, values = text.partition("=")
         key = key.strip()
@@ -22,10 +22,10 @@ def parse_settings(given: Sequence[str]) -> dict[str, list[Any]]:
             raise bad_input(
                 "--set", "must look like KEY=V1,V2,...", text, "E.g. --set tasks.*.window_s=100,200."
             )
-        if key in found:
+        if key in values_of:
             raise bad_input("--set", "must name every key once", key, "Put all its values behind one KEY=.")
-        found[key] = [_value(part) for part in _parts(values)]
-    return found
+        values_of[key] = [_value(part) for part in _parts(values)]
+    return values_of
 
 
 def _value(text: str) -> Any:
@@ -52,7 +52,7 @@ def _parts(text: str) -> list[str]:
             parts.append("")
             continue
         parts[-1] += sign
-    found = [part.strip() for part in parts]
-    if not all(found):
+    stripped = [part.strip() for part in parts]
+    if not all(stripped):
         raise bad_input("--set", "must have a value between any two commas", text, "Remove the spare comma.")
-    return found
+    return stripped

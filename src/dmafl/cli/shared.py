@@ -41,7 +41,7 @@ MeasuringWorkers = Annotated[int, typer.Option(help="Processes that measure; 0: 
 
 
 def one_thread() -> None:
-    """Let numerical libraries use one thread a process; to be called before they are loaded."""
+    """Let numerical libraries use one thread per process; to be called before they are loaded."""
     os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 
 

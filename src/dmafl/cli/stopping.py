@@ -32,15 +32,15 @@ def guarded(command: Callable[[], None]) -> None:
     Ctrl-C, SIGTERM and the end of the terminal are one line and exit code 130, a second one ends at once. Work that can
     save itself listens itself meanwhile (`stop_asked`), and ends with an error that the command makes a `Stopped` of.
     """
-    told: list[int] = []
+    received: list[int] = []
     before = sys.unraisablehook
 
     def stop(number: int, frame: FrameType | None) -> None:
-        if told:
+        if received:
             with suppress(OSError):
                 os.write(2, b"interrupted\n")  # it may have come while something else is printed
             os._exit(INTERRUPTED)
-        told.append(number)
+        received.append(number)
         raise Stopped
 
     def lost(error: Any) -> None:
@@ -48,7 +48,7 @@ def guarded(command: Callable[[], None]) -> None:
         if not isinstance(error.exc_value, Stopped):
             before(error)
             return
-        number = told.pop() if told else signal.SIGINT
+        number = received.pop() if received else signal.SIGINT
         again = threading.Timer(AGAIN_S, _send_again, (number,))
         again.daemon = True
         again.start()
@@ -69,7 +69,7 @@ def guarded(command: Callable[[], None]) -> None:
         _say(str(stopped))
         sys.exit(INTERRUPTED)
     except Exception:
-        if told:  # a library has made an error of its own of it, as Python does where a class is made
+        if received:  # a library has made an error of its own of it, as Python does where a class is made
             _say("")
             sys.exit(INTERRUPTED)
         raise

@@ -53,8 +53,8 @@ class Online(Scheduled):
 
         Jobs of slots before that, which wait for their devices, stay as they are.
         """
-        told = max((order.slot for order in self._busy.values()), default=-1)
-        kept = max(told + 1, self._done)
+        last_ordered = max((order.slot for order in self._busy.values()), default=-1)
+        kept = max(last_ordered + 1, self._done)
         if kept >= len(self._jobs) - 1 or self._gone:
             return []
         waiting = [order.slot for queue in self._queues.values() for order in queue if order.slot < kept]

@@ -7,6 +7,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +16,10 @@ import dmafl
 from dmafl.base.errors import BadInput
 from dmafl.base.processes.stopping import Interrupted
 from dmafl.calibration.measured import Measured
-from dmafl.experiments.run import execute
+from dmafl.experiments.run import constants, execute
 from dmafl.experiments.run.folder import RunFolder
 from dmafl.experiments.run.settings import Silent
+from dmafl.reports.html.rerun import command
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
 from dmafl.schemes.registry import names_of, scheme_named
@@ -102,6 +104,114 @@ def test_without_drawn_schedules_ns_has_the_jobs_of_fedasync(
     }
     same = np.mean([a[:3] == b[:3] for a, b in zip(jobs["dma-fl-ns"], jobs["fedasync"], strict=True)])
     assert same == 1.0
+
+
+@pytest.fixture(scope="module")
+def plan(scenario: Scenario, measured: Measured) -> dmafl.Plan:
+    """By another solver than the one that runs use, so that nobody can mistake it for one of theirs."""
+    return dmafl.plan(scenario, measured=measured, solver="sca", effort=1.0)
+
+
+def test_dma_fl_carries_out_the_plan_that_is_given_and_plans_other_seeds(
+    scenario: Scenario, measured: Measured, plan: dmafl.Plan, tmp_path: Path
+) -> None:
+    run = dmafl.run(
+        scenario,
+        plan,
+        schemes=["dma-fl", "fedasync"],
+        seeds=[0, 1],
+        output=tmp_path / "run",
+        measured=measured,
+        effort=0.2,
+    )
+    assert all(check.ok for check in dmafl.verify_run(run.path))
+    kept = [dmafl.read_plan(run.path / "plans" / f"dma-fl-s{seed}.json").plan for seed in (0, 1)]
+    assert [one.solver for one in kept] == ["sca", "auto"]
+    assert [one.world.scenario.seed for one in kept] == [0, 1]
+    assert sorted(path.name for path in (run.path / "plans").iterdir()) == [
+        "dma-fl-s0.json",
+        "dma-fl-s1.json",
+    ]
+    done = {
+        (row["task"], row["slot"]): row["device"]
+        for row in run.periods.to_pylist()
+        if (row["scheme"], row["seed"], row["outcome"]) == ("dma-fl", 0, "aggregated")
+    }
+    jobs = plan.schedule
+    assert done == {
+        (plan.world.task_names[jobs.task[k]], int(jobs.slot[k])): int(jobs.device[k])
+        for k in range(len(jobs))
+    }
+    assert "--plan plans/dma-fl-s0.json --seeds 0,1" in command(run)
+
+
+def test_what_a_plan_runs_as_where_no_scheme_is_named(
+    scenario: Scenario, measured: Measured, plan: dmafl.Plan, tmp_path: Path
+) -> None:
+    run = dmafl.run(scenario, plan, output=tmp_path / "run", measured=measured)
+    assert run.manifest["schemes"] == ["dma-fl"]
+    by_hand = dmafl.Plan(plan.world, dmafl.round_robin(plan.world, in_flight=2))
+    with pytest.raises(BadInput, match="must be named for a list of jobs that no planner made"):
+        dmafl.run(scenario, by_hand, output=tmp_path / "unnamed", measured=measured)
+    named = dmafl.run(
+        scenario,
+        by_hand,
+        schemes=["scheduled", "dma-fl"],
+        output=tmp_path / "named",
+        measured=measured,
+        effort=0.2,
+    )
+    assert all(check.ok for check in dmafl.verify_run(named.path))
+    assert dmafl.read_plan(named.path / "plans" / "scheduled.json").plan.solver == "manual"
+    assert dmafl.read_plan(named.path / "plans" / "dma-fl-s0.json").plan.solver == "auto"
+
+
+@pytest.mark.parametrize(
+    ("schemes", "seeds", "rule"),
+    [
+        (["dma-fl"], [1], "must have 0, the seed of the plan"),
+        (["scheduled", "fedasync"], [0, 1], "must be 0, the seed of the plan"),
+    ],
+)
+def test_seeds_that_a_plan_is_not_for(
+    schemes: list[str], seeds: list[int], rule: str, scenario: Scenario, plan: dmafl.Plan, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match=rule):
+        dmafl.run(scenario, plan, schemes=schemes, seeds=seeds, output=tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("measure", "seeds", "wanted"),
+    [("if needed", [0, 1], [0]), ("if needed", [1, 2], [0]), ("first", [1, 0], [1, 0])],
+)
+def test_a_run_measures_what_its_schemes_need_and_passes_it_on(
+    measure: Any,
+    seeds: list[int],
+    wanted: list[int],
+    scenario: Scenario,
+    measured: Measured,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing is kept anywhere: what is used can only have been passed on."""
+    asked: list[int] = []
+
+    def measuring(given: Scenario, **settings: Any) -> Measured:
+        asked.append(given.seed)
+        return measured
+
+    monkeypatch.setattr(constants, "measure", measuring)
+    monkeypatch.setattr(constants, "look_up", lambda *given: None)
+    run = dmafl.run(
+        scenario, schemes=["dma-fl"], seeds=seeds, output=tmp_path / "run", measure=measure, effort=0.1
+    )
+    assert asked == wanted
+    assert sorted(run.measured) == sorted(set(seeds) & set(wanted))
+    asked.clear()
+    dmafl.run(scenario, schemes=["fedasync"], seeds=seeds, output=tmp_path / "baseline")
+    assert asked == []
+    with pytest.raises(BadInput, match="must be known for schemes that plan"):
+        dmafl.run(scenario, schemes=["dma-fl"], seeds=seeds, output=tmp_path / "never", measure="never")
 
 
 def test_schemes_that_plan_need_a_measurement(scenario: Scenario, tmp_path: Path) -> None:

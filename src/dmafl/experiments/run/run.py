@@ -52,7 +52,7 @@ class Run:
 
     @cached_property
     def running(self) -> dict[str, Any]:
-        """Unit -> task -> estimates from the run itself, as they were last: Gram matrix, loss and its trend, ..."""
+        """Name of a run -> task -> estimates from the run itself, as they were last: Gram matrix, loss, trend, ..."""
         return RunFolder(self.path).read_running()
 
     @cached_property
@@ -129,14 +129,14 @@ def run(
     Plans are made with this `effort` for every seed, with `quality` and `dissimilarity` as for `dmafl.plan`.
     `trackers` names where metrics are sent too: tensorboard, mlflow, wandb.
     """
-    own = own_schemes or {}
+    brought = own_schemes or {}
     seed_of_plan = plan.world.scenario.seed if plan is not None else scenario.seed
     request = Request(
         scenario,
-        chosen_schemes(schemes, own, plan),
+        chosen_schemes(schemes, brought, plan),
         tuple(seeds) if seeds is not None else (seed_of_plan,),
         plan,
-        own,
+        brought,
         Components(
             Path(data_dir) if data_dir is not None else None, models or {}, datasets or {}, streams or {}
         ),

@@ -1,4 +1,4 @@
-"""Plans of which one half is given: orders for drawn resources (`dma-fl-nr`), resources for a given order (`-ns`)."""
+"""Plans of which one half is given: orders for given resources, resources for a given order."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ def resources_for(
         given = schedule.of_task(task.number)
         if len(given) < task.slots:
             raise Infeasible(_unfinished(task, len(given)))
-        own = TaskDecision.of(given)
-        stale = own.in_flight - 1
+        decision = TaskDecision.of(given)
+        stale = decision.in_flight - 1
         if stale > task.settings.max_staleness:
             task = replace(task, settings=task.settings.model_copy(update={"max_staleness": stale}))
         tasks.append(task)
         decisions.append(
-            own.with_(
-                steps=np.clip(own.steps, *task.steps_range),
-                batch=np.clip(own.batch, *task.batch_range),
+            decision.with_(
+                steps=np.clip(decision.steps, *task.steps_range),
+                batch=np.clip(decision.batch, *task.batch_range),
                 frequency_Hz=np.clip(
-                    own.frequency_Hz, task.lowest_Hz[own.device], task.highest_Hz[own.device]
+                    decision.frequency_Hz, task.lowest_Hz[decision.device], task.highest_Hz[decision.device]
                 ),
             )
         )
