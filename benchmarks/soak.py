@@ -31,10 +31,11 @@ from measures.synthetic import synthetic_estimates
 import dmafl
 from dmafl.calibration.estimate import Estimate
 from dmafl.calibration.measured import CONSTANTS, Cost, Measured, MeasuredTask
-from dmafl.experiments.run import planned
+from dmafl.experiments.run.settings import Silent
 from dmafl.experiments.run.verify import verify_run
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
+from dmafl.schemes import dma_fl_online
 from dmafl.world.world import World
 
 PARTS = ("fedasync", "online")
@@ -64,27 +65,24 @@ class Sample:
     """Units that have ended."""
 
 
-class Meter:
+class Meter(Silent):
     """Watches a run, and notes memory and aggregations ten times a second."""
 
     def __init__(self, part: str) -> None:
-        self.part, self.samples = part, list[Sample]()
+        self._label, self.samples = part, list[Sample]()
         self._units: dict[str, int] = {}
         self._finished = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
 
-    def scheme_runs(self, names: Sequence[str]) -> None:
-        """Nothing."""
-
-    def step(self, unit: Any) -> None:
+    def step(self, scheme_run: Any) -> None:
         """An event was handled."""
-        self._units[unit.name] = unit.aggregations
+        self._units[scheme_run.name] = scheme_run.aggregations
 
     def finished(self, name: str, status: str) -> None:
         """A unit has ended."""
         self._finished += 1
-        print(f"{self.part}: {name} {status}, {_memory_MB():.0f} MB", flush=True)
+        print(f"{self._label}: {name} {status}, {_memory_MB():.0f} MB", flush=True)
 
     def __enter__(self) -> Meter:
         self._begun = time.monotonic()
@@ -104,7 +102,7 @@ class Meter:
         done = sum(self._units.values())
         seconds = time.monotonic() - self._begun
         self.samples.append(
-            Sample(self.part, seconds, time.process_time(), _memory_MB(), done, self._finished)
+            Sample(self._label, seconds, time.process_time(), _memory_MB(), done, self._finished)
         )
 
 
@@ -122,7 +120,7 @@ def online(devices: int, slots: int, seeds: int, folder: Path, effort: float = 1
     """Many seeds of a scheme that plans anew while it goes."""
     tasks = {name: _task(slots) | {"dataset": data} for name, data in TASKS.items()}
     scenario = _scenario(devices, tasks, max(1, slots // 20))
-    planned.REVISE_EFFORT = REVISION_EFFORT * effort
+    dma_fl_online.REVISE_EFFORT = REVISION_EFFORT * effort
     with Meter("online") as meter:
         dmafl.run(
             scenario,
