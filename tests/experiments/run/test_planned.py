@@ -149,7 +149,7 @@ def test_what_a_plan_runs_as_where_no_scheme_is_named(
     scenario: Scenario, measured: Measured, plan: dmafl.Plan, tmp_path: Path
 ) -> None:
     run = dmafl.run(scenario, plan, output=tmp_path / "run", measured=measured)
-    assert run.manifest["schemes"] == ["dma-fl"]
+    assert run.manifest.schemes == ("dma-fl",)
     by_hand = dmafl.Plan(plan.world, dmafl.round_robin(plan.world, in_flight=2))
     with pytest.raises(BadInput, match="must be named for a list of jobs that no planner made"):
         dmafl.run(scenario, by_hand, output=tmp_path / "unnamed", measured=measured)
