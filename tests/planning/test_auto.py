@@ -9,7 +9,7 @@ from dmafl.base.errors import BadInput
 from dmafl.planning.decision import jobs_from, times_of
 from dmafl.planning.effort import Effort
 from dmafl.planning.infeasibility import Infeasible
-from dmafl.planning.loss_models.models import CONCENTRATION, Calibrated
+from dmafl.planning.loss_models.calibrated import CONCENTRATION, Calibrated
 from dmafl.planning.lower_bound import lower_bound
 from dmafl.planning.problem import make_problem
 from dmafl.planning.replan import replan, state_of

@@ -5,7 +5,7 @@ import pytest
 
 from dmafl.planning.batched_costs import costs_of
 from dmafl.planning.decision import cost_of, late_s, times_of, uplink_and_compute_J
-from planning.test_decision import random_decision
+from support.decisions import random_decision
 from support.synthetic_problems import synthetic_problem
 
 

@@ -9,7 +9,7 @@ from dmafl.planning.decision import TaskDecision
 from dmafl.planning.search import reassignment_gains as module
 from dmafl.planning.search.descent import BlockDescent
 from dmafl.planning.search.reassignment_gains import ReassignmentGains, reassignment_gains
-from planning.test_decision import random_decision
+from support.decisions import random_decision
 from support.synthetic_problems import synthetic_problem
 
 ROUNDING = 1e-9

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from dmafl.planning.decision import TaskDecision, cost_of, device_J, jobs_from, times_of
-from dmafl.planning.loss_models.label_slopes import Labelled, label_slopes_and_curvature, scores_of_all
-from dmafl.planning.loss_models.models import Calibrated
 from dmafl.planning.problem import Problem
 from dmafl.planning.resources.best_resources import Resources, solve_resources
 from reference.ipopt_resources import Model, smooth
+from support.decisions import devices_in_turn
 from support.synthetic_problems import synthetic_problem
 
 AGREEMENT = 1e-5
@@ -21,20 +20,6 @@ LIMIT = 1e-9
 """Relative slack of the rules (dmafl.schedule.checks)."""
 STARTS = 5
 MODELS = (("calibrated", "gram"), ("sharp", "diagonal"))
-
-
-def start_of(problem: Problem, stale: int, steps: float = 8.0, batch: float = 16.0) -> list[TaskDecision]:
-    """Devices take turns, `stale` + 1 of them at a time, at the highest frequency."""
-    decisions = []
-    for task in problem.tasks:
-        slot = np.arange(task.slots)
-        device = (slot + task.number) % problem.devices
-        late = min(stale, task.most_stale, problem.devices - 1)
-        work = np.full(task.slots, steps), np.full(task.slots, batch)
-        decisions.append(
-            TaskDecision(device, np.maximum(0, slot - late), *work, task.highest_Hz[device] * 1.0)
-        )
-    return decisions
 
 
 def cost(problem: Problem, decisions: Sequence[TaskDecision]) -> float:
@@ -101,7 +86,7 @@ def test_ipopt_agrees(
     size: tuple[int, int, int], stale: int, seed: int, quality: str, dissimilarity: str
 ) -> None:
     problem = smooth(synthetic_problem(*size, seed, quality=quality, dissimilarity=dissimilarity))
-    found = solve_resources(problem, start_of(problem, stale))
+    found = solve_resources(problem, devices_in_turn(problem, stale))
     assert found.converged and found.feasible
     check_limits(problem, found.decisions)
     model = Model(problem, found.decisions, samples_of(problem, found.decisions))
@@ -121,7 +106,7 @@ def test_never_worse_than_the_start_and_no_way_down_from_the_end(
     quality: str, dissimilarity: str, stale: int
 ) -> None:
     problem = synthetic_problem(4, 2, 12, 5, quality=quality, dissimilarity=dissimilarity)
-    start = start_of(problem, stale)
+    start = devices_in_turn(problem, stale)
     found = solve_resources(problem, start)
     assert found.converged and found.feasible
     check_limits(problem, found.decisions)
@@ -166,7 +151,7 @@ def _nudged(rng: np.random.Generator, problem: Problem, task: Any, decision: Tas
 def test_without_drift_and_with_time_the_lowest_frequency_is_best(quality: str, dissimilarity: str) -> None:
     problem = synthetic_problem(3, 2, 6, 0, quality=quality, dissimilarity=dissimilarity)
     problem = with_windows(without_drift(problem), 1e5)
-    found = solve_resources(problem, start_of(problem, 0))
+    found = solve_resources(problem, devices_in_turn(problem, 0))
     for task, decision in zip(problem.tasks, found.decisions, strict=True):
         assert decision.frequency_Hz == pytest.approx(task.lowest_Hz[decision.device], rel=1e-3)
     assert found.window_prices == pytest.approx(0.0, abs=1e-9)
@@ -177,7 +162,7 @@ def test_a_tight_window_is_used_to_its_end_and_has_the_price_of_a_second(
     quality: str, dissimilarity: str
 ) -> None:
     problem = without_drift(synthetic_problem(3, 1, 6, 0, quality=quality, dissimilarity=dissimilarity))
-    start = start_of(problem, 0, steps=1.0, batch=4.0)
+    start = devices_in_turn(problem, 0, steps=1.0, batch=4.0)
     least_s = float(times_of(problem.tasks[0], start[0]).end_s[-1])
     window_s = 1.5 * least_s
     tight, wider = with_windows(problem, window_s), with_windows(problem, 1.01 * window_s)
@@ -192,7 +177,7 @@ def test_a_tight_window_is_used_to_its_end_and_has_the_price_of_a_second(
 def test_a_binding_battery_is_used_up_and_has_the_price_of_a_joule() -> None:
     """Where the number of samples does not change: prices hold it, and it follows the times."""
     problem = synthetic_problem(3, 2, 6, 1, drift={"kind": "none"})
-    start = start_of(problem, 0)
+    start = devices_in_turn(problem, 0)
     free = solve_resources(problem, start)
     used = spent_J(problem, free.decisions)
     low_J = used.copy()
@@ -217,7 +202,7 @@ def test_one_job_by_hand() -> None:
     problem = synthetic_problem(1, 1, 1, 0, quality="sharp", dissimilarity="diagonal")
     problem = with_windows(without_drift(problem), 1e6)
     problem = with_world(problem, battery_J=np.asarray([1e6]))
-    task, start = problem.tasks[0], start_of(problem, 0)[0]
+    task, start = problem.tasks[0], devices_in_turn(problem, 0)[0]
     found = solve_resources(problem, [start])
     steps, batch = np.linspace(*task.steps_range, 40), np.linspace(*task.batch_range, 121)
     slow = start.with_(frequency_Hz=task.lowest_Hz[start.device])
@@ -240,9 +225,9 @@ def refused(problem: Problem, start: Sequence[TaskDecision]) -> Resources:
 @pytest.mark.parametrize("quality", ["calibrated", "sharp", "printed"])
 def test_a_window_too_short_is_named(quality: str) -> None:
     problem = with_windows(synthetic_problem(3, 2, 6, 0, quality=quality), 0.05)
-    found = refused(problem, start_of(problem, 0))
+    found = refused(problem, devices_in_turn(problem, 0))
     assert {one.rule for one in found.broken} == {"S4_window"}
-    fastest = start_of(problem, 0, steps=1.0, batch=4.0)[0]
+    fastest = devices_in_turn(problem, 0, steps=1.0, batch=4.0)[0]
     least_s = float(times_of(problem.tasks[0], fastest).end_s[-1]) - 0.05
     assert found.broken[0].excess == pytest.approx(least_s, rel=1e-3)
 
@@ -251,7 +236,7 @@ def test_a_window_too_short_is_named(quality: str) -> None:
 def test_a_battery_too_small_is_named(quality: str) -> None:
     problem = synthetic_problem(3, 2, 6, 0, quality=quality)
     problem = with_world(problem, battery_J=np.asarray([1e-6, 10.0, 10.0]))
-    found = refused(problem, start_of(problem, 0))
+    found = refused(problem, devices_in_turn(problem, 0))
     assert [one.rule for one in found.broken] == ["S6_energy"]
     assert str(problem.world.devices.id[0]) in found.broken[0].where
 
@@ -260,13 +245,13 @@ def test_a_dead_link_is_named() -> None:
     problem = synthetic_problem(3, 1, 6, 0)
     task = problem.tasks[0]
     dead = replace(problem, tasks=(replace(task, upload_s=np.full_like(task.upload_s, np.inf)),))
-    found = refused(dead, start_of(dead, 0))
+    found = refused(dead, devices_in_turn(dead, 0))
     assert "no link" in found.broken[0].where
 
 
 def test_ranges_of_one_number() -> None:
     problem = synthetic_problem(3, 2, 6, 0, steps_min=5, steps_max=5, batch_min=16, batch_max=16)
-    found = solve_resources(problem, start_of(problem, 1, steps=5.0))
+    found = solve_resources(problem, devices_in_turn(problem, 1, steps=5.0))
     assert found.feasible and found.converged
     check_limits(problem, found.decisions)
     assert all(
@@ -276,8 +261,11 @@ def test_ranges_of_one_number() -> None:
 
 def test_a_start_outside_its_limits_is_brought_inside() -> None:
     problem = synthetic_problem(3, 2, 6, 0)
-    start = start_of(problem, 0, steps=40.0, batch=64.0)
-    found, other = solve_resources(problem, start), solve_resources(problem, start_of(problem, 0, 2.0, 8.0))
+    start = devices_in_turn(problem, 0, steps=40.0, batch=64.0)
+    found, other = (
+        solve_resources(problem, start),
+        solve_resources(problem, devices_in_turn(problem, 0, 2.0, 8.0)),
+    )
     assert found.feasible
     check_limits(problem, found.decisions)
     assert found.objective == pytest.approx(other.objective, rel=1e-3)
@@ -285,37 +273,6 @@ def test_a_start_outside_its_limits_is_brought_inside() -> None:
 
 def test_the_same_twice() -> None:
     problem = synthetic_problem(4, 2, 10, 3)
-    first, second = (solve_resources(problem, start_of(problem, 2)) for _ in range(2))
+    first, second = (solve_resources(problem, devices_in_turn(problem, 2)) for _ in range(2))
     assert first.objective == second.objective
     assert (first.decisions[0].steps == second.decisions[0].steps).all()
-
-
-@pytest.mark.parametrize("stale", [0, 3])
-def test_label_slopes_against_differences(stale: int) -> None:
-    problem = synthetic_problem(5, 1, 20, 0)
-    task, decision = problem.tasks[0], start_of(problem, stale)[0]
-    decision = decision.with_(steps=np.random.default_rng(0).uniform(1, 40, task.slots))
-    jobs, quality = jobs_from(problem, task, decision, times_of(task, decision)), task.loss_model
-    assert isinstance(quality, Calibrated) and quality.labels is not None
-    one = Labelled(jobs, quality.labels, quality.calibration.response)
-    slopes, band = label_slopes_and_curvature(one, scores_of_all([one])[0])
-    assert len(band) == min(20, task.slots)
-    for k in range(task.slots):
-        ahead, behind = (
-            quality.label_bias(jobs.with_(steps=jobs.steps + sign * 1e-4 * (jobs.slot == k)))
-            for sign in (1.0, -1.0)
-        )
-        assert slopes[k] == pytest.approx((ahead - behind) / 2e-4, rel=1e-4, abs=1e-9)
-
-
-def test_tasks_followed_together_have_their_own_scores() -> None:
-    known = []
-    for slots in (5, 9):
-        problem = synthetic_problem(4, 1, slots, slots)
-        task, decision = problem.tasks[0], start_of(problem, 2)[0]
-        quality = task.loss_model
-        assert isinstance(quality, Calibrated) and quality.labels is not None
-        jobs = jobs_from(problem, task, decision, times_of(task, decision))
-        known.append(Labelled(jobs, quality.labels, quality.calibration.response))
-    for alone, together in zip(known, scores_of_all(known), strict=True):
-        assert together == pytest.approx(scores_of_all([alone])[0], rel=1e-12)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dmafl.planning.decision import TaskDecision, cost_of, jobs_from, times_of
-from dmafl.planning.loss_models.relaxed import Frame, Shared, shared_quality
+from dmafl.planning.loss_models.relaxed import RelaxedFrame, RelaxedSchedule
 from dmafl.planning.placement import place_jobs
 from dmafl.planning.resources.best_resources import solve_resources
 from dmafl.planning.sca.algorithm import ScaResult, sca
@@ -75,7 +75,7 @@ def random_step(relaxed: RelaxedProblem, v, rng, size):
 
 @pytest.mark.parametrize("model", MODELS, ids="-".join)
 @pytest.mark.parametrize("stale", [False, True])
-def test_relaxed_quality_is_the_true_one_at_a_schedule(model, stale):
+def test_relaxed_loss_is_the_true_one_at_a_schedule(model, stale):
     problem = problem_of(model, devices=4, slots=9)
     task, slot = problem.tasks[0], np.arange(9)
     ages = 1 if model[0] == "printed" else task.most_stale + 1
@@ -90,15 +90,15 @@ def test_relaxed_quality_is_the_true_one_at_a_schedule(model, stale):
     x = np.zeros((9, 4, ages))
     x[slot, decision.device, slot - times.version] = 1.0
     settings = task.settings
-    frame = Frame(
+    frame = RelaxedFrame(
         task.mix_weights[:, :ages],
         jobs.samples,
         settings.learning_rate,
         settings.proximal,
         relaxed.transfer_s,
     )
-    value, _ = shared_quality(task, frame)(
-        Shared(x, decision.steps, jobs.batch, times.compute_s, times.end_s)
+    value, _ = task.loss_model.relaxed(frame)(
+        RelaxedSchedule(x, decision.steps, jobs.batch, times.compute_s, times.end_s)
     )
     # With jobs that overlap, sharp's window term leaves out that others compute at the same time.
     tolerance = 0.02 if stale and model[0] == "sharp" else ROUNDING

@@ -12,7 +12,8 @@ import casadi as ca
 import numpy as np
 
 from dmafl.planning.decision import TaskDecision
-from dmafl.planning.loss_models.models import Calibrated, Sharp
+from dmafl.planning.loss_models.calibrated import Calibrated
+from dmafl.planning.loss_models.sharp import Sharp
 from dmafl.planning.problem import Problem, TaskProblem
 
 MEMORY = 0.9

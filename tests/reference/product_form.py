@@ -16,7 +16,7 @@ import cvxpy as cp
 import numpy as np
 
 from dmafl.planning.decision import TaskDecision
-from dmafl.planning.loss_models.relaxed import Shared
+from dmafl.planning.loss_models.relaxed import RelaxedSchedule
 from dmafl.planning.problem import Problem
 from dmafl.planning.sca.relaxation import RelaxedTask, relax
 from dmafl.planning.sca.rounding import Rounded, _order, polish
@@ -79,7 +79,7 @@ class ProductTask:
         x = np.zeros(r.shape)
         x[r.slot, r.device, r.stale] = v[self.at["X"]]
         e, B = np.maximum(self.get(v, "e"), 0.5), np.maximum(self.get(v, "B"), 0.5)
-        value, slope = r.quality(Shared(x, e, B, self.get(v, "T"), self.get(v, "tau")))
+        value, slope = r.loss(RelaxedSchedule(x, e, B, self.get(v, "T"), self.get(v, "tau")))
         gradient = np.zeros(self.size)
         gradient[self.at["X"]] = t.weight * slope.x[r.slot, r.device, r.stale] + r.radio_cost
         for name, part in (

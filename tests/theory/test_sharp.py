@@ -9,7 +9,7 @@ from dmafl.theory.block import block
 from dmafl.theory.constants import Constants
 from dmafl.theory.features import features
 from dmafl.theory.jobs import TaskJobs
-from dmafl.theory.sharp import sharp, sharp_gradient
+from dmafl.theory.sharp import noise_factor, sharp, sharp_gradient
 from dmafl.theory.theorem1 import theorem1
 from reference.random_problems import draw_jobs
 from support.small_jobs import close, draw_case, draw_constants
@@ -202,3 +202,12 @@ def test_a_hundred_thousand_jobs() -> None:
     assert np.isfinite(block(jobs, c, np.arange(0, n, 10)).value)
     assert np.isfinite(theorem1(jobs, c, 0.1).log_value)
     assert all(np.isfinite(value) for value in vars(features(jobs, c)).values())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_of_single_jobs_adds_up(seed: int) -> None:
+    """Solvers use it job by job."""
+    jobs, c = draw_case(seed)
+    factor = noise_factor(c, jobs.rate, c.sample_variance[jobs.device])
+    noise = float(np.sum(jobs.mix * factor * jobs.steps * (1 / jobs.batch - 1 / jobs.samples)))
+    assert noise == pytest.approx(sharp(jobs, c).noise, rel=1e-12)

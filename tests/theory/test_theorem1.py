@@ -7,7 +7,7 @@ import pytest
 
 from dmafl.theory.constants import Constants
 from dmafl.theory.jobs import TaskJobs
-from dmafl.theory.theorem1 import theorem1
+from dmafl.theory.theorem1 import local_term, noise_factor, theorem1
 from reference.random_problems import Problem, Quadratic, Streams, draw_jobs, measure
 from support.small_jobs import close, draw_case, draw_constants
 
@@ -197,3 +197,19 @@ def test_log_value_is_the_logarithm_of_the_value(share: float) -> None:
     rate = falling * share * bound.value / -one.f
     bound = theorem1(jobs, Constants(**(vars(still) | {"drift_idle": rate, "drift_active": rate})), 0.2)
     assert close(bound.log_value, math.log(bound.value), 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_parts_of_single_jobs_add_up_to_noise_and_local_terms(seed: int) -> None:
+    """Solvers use them job by job; the bound has the sums as the paper prints them."""
+    jobs, c = draw_case(seed)
+    bound, per_slot = theorem1(jobs, c, 0.5), 1.0 / (len(jobs) * jobs.rate.min())
+    factor = noise_factor(c, jobs.rate, jobs.samples, c.sample_variance[jobs.device])
+    noise = per_slot * float(np.sum(factor * jobs.steps * (1 / jobs.batch - 1 / jobs.samples)))
+    assert noise == pytest.approx(bound.c, rel=1e-12)
+    local, slope, curvature = local_term(c, jobs.rate, jobs.steps)
+    assert per_slot * float(local.sum()) == pytest.approx(bound.d, rel=1e-12)
+    h = 1e-4
+    ahead, behind = (local_term(c, jobs.rate, jobs.steps + sign * h) for sign in (1.0, -1.0))
+    np.testing.assert_allclose(slope, (ahead[0] - behind[0]) / (2 * h), rtol=1e-6)
+    np.testing.assert_allclose(curvature, (ahead[1] - behind[1]) / (2 * h), rtol=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 MAX_SHOWN = 10
@@ -45,6 +46,13 @@ class BadInput(Exception):
 def bad_input(name: str, rule: str, value: object, remedy: str) -> BadInput:
     """A `BadInput` with one problem; `value` is shown as Python would print it, shortened."""
     return BadInput(Problem(name, rule, show(value), remedy))
+
+
+def must_be_one_of(name: str, value: str, known: Iterable[str]) -> None:
+    """Refuse a choice that there is not."""
+    names = tuple(known)
+    if value not in names:
+        raise bad_input(name, "must be one of " + ", ".join(names), value, "Choose one of these.")
 
 
 def file_trouble(error: OSError) -> BadInput:

@@ -160,7 +160,7 @@ def since_last(device: IntArray, times: Times) -> tuple[FloatArray, FloatArray]:
 class Cost:
     """What a decision of one task costs in the objective."""
 
-    quality: float
+    loss: float
     """c_1 gamma_j Loss_j."""
     energy: float
     """Weighted energy."""
@@ -168,7 +168,7 @@ class Cost:
     @property
     def total(self) -> float:
         """Their sum."""
-        return self.quality + self.energy
+        return self.loss + self.energy
 
 
 def cost_of(problem: Problem, task: TaskProblem, decision: TaskDecision) -> Cost:
@@ -190,15 +190,15 @@ def late_s(task: TaskProblem, decision: TaskDecision, times: Times | None = None
 
 def energy_cost(problem: Problem, task: TaskProblem, decision: TaskDecision, times: Times) -> float:
     """(chi_j / G_j) sum_jobs [c_2 (E^U + E^C) + c_3 E^D]."""
-    own = uplink_and_compute_J(problem, task, decision)
+    of_device_J = uplink_and_compute_J(problem, task, decision)
     downlink = problem.world.download_J(decision.device, times.download_s)
-    return float(task.price_of_J * (problem.c2 * own + problem.c3 * downlink).sum())
+    return float(task.price_of_J * (problem.c2 * of_device_J + problem.c3 * downlink).sum())
 
 
 def device_J(problem: Problem, task: TaskProblem, decision: TaskDecision) -> FloatArray:
     """E^U + E^C of every device in this task [J], (I,)."""
-    own = uplink_and_compute_J(problem, task, decision)
-    return np.asarray(np.bincount(decision.device, own, minlength=problem.devices), dtype=np.float64)
+    of_jobs_J = uplink_and_compute_J(problem, task, decision)
+    return np.asarray(np.bincount(decision.device, of_jobs_J, minlength=problem.devices), dtype=np.float64)
 
 
 def uplink_and_compute_J(problem: Problem, task: TaskProblem, decision: TaskDecision) -> FloatArray:

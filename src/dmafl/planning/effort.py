@@ -28,7 +28,7 @@ class CutOff(Exception):
 
 @dataclass(frozen=True)
 class Progress:
-    """What a watcher is told: the effort so far, how good, and how far from the limits."""
+    """What is reported to a watcher: the effort so far, how good, and how far from the limits."""
 
     effort: float
     stage: str
@@ -109,11 +109,11 @@ class Effort:
         elapsed_s = time.monotonic() - count.begun_s
         return self._share_of_time * (count.time_limit_s - count.kept_back_s) - elapsed_s
 
-    def spend(self, work: Work, quality: str, slots: int, items: int = 0, calls: int = 1) -> None:
+    def spend(self, work: Work, loss_model: str, slots: int, items: int = 0, calls: int = 1) -> None:
         """Count work that is about to be done, sizes as `Work` says. Raises `CutOff` if the time limit comes before."""
         if self._count.stop_asked():
             raise Interrupted
-        cost = cost_of_work(work, quality, slots, items, calls)
+        cost = cost_of_work(work, loss_model, slots, items, calls)
         self._count.used += cost
         self.look(cost)
 
@@ -157,14 +157,14 @@ class Effort:
         """End the search so much before the time limit; 0 again for what comes after it."""
         self._count.kept_back_s = seconds
 
-    def keep(self, found: Incumbent) -> None:
+    def keep(self, incumbent: Incumbent) -> None:
         """Have whole decisions for all tasks in hand, for a cut-off."""
         best = self._count.best
-        self._count.best = found if best is None else better(best, found)
+        self._count.best = incumbent if best is None else better(best, incumbent)
 
-    def tell(self, stage: str, found: Incumbent) -> None:
-        """Tell the watcher."""
-        self.watch(Progress(self.used, stage, found.objective, found.violation))
+    def report(self, stage: str, incumbent: Incumbent) -> None:
+        """Report to the watcher."""
+        self.watch(Progress(self.used, stage, incumbent.objective, incumbent.violation))
 
 
 UNLIMITED = Effort(math.inf)

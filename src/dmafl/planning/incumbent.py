@@ -36,9 +36,9 @@ def better(a: Incumbent, b: Incumbent) -> Incumbent:
     return min(a, b, key=order)
 
 
-def order(one: Incumbent) -> tuple[float, float]:
+def order(incumbent: Incumbent) -> tuple[float, float]:
     """Those that keep the limits first, then by cost."""
-    return max(one.violation - 1e-9, 0.0), one.objective
+    return max(incumbent.violation - 1e-9, 0.0), incumbent.objective
 
 
 def share_gained(before: float, after: float) -> float:

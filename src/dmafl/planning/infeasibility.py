@@ -28,23 +28,23 @@ class Infeasible(BadInput):
 def certain_infeasibility(problem: Problem, effort: Effort = UNLIMITED) -> list[BrokenLimit]:
     """Limits that no plan can keep: windows too short for any order, batteries too small for all slots."""
     windows = [_too_short_window(problem, task, effort) for task in problem.tasks]
-    found = [limit for limit in windows if limit is not None]
+    limits = [limit for limit in windows if limit is not None]
     battery = _too_small_batteries(problem)
-    return [*found, *([battery] if battery is not None else [])]
+    return [*limits, *([battery] if battery is not None else [])]
 
 
 def remaining_infeasibility(problem: Problem, decisions: Sequence[TaskDecision]) -> list[BrokenLimit]:
     """Limits that the best decisions found still break."""
-    found = []
+    limits = []
     for task, decision in zip(problem.tasks, decisions, strict=True):
         late = late_s(task, decision)
         if late > 1e-9 * float(task.window_s.max()):
-            found.append(_too_short(problem, task, decision, late))
+            limits.append(_too_short(problem, task, decision, late))
     over = overdrawn(problem, decisions)
     if over.any():
         i = int(np.argmax(over))
         battery = float(problem.world.devices.battery_J[i])
-        found.append(
+        limits.append(
             BrokenLimit(
                 "fleet.battery_J",
                 f"must pay for the jobs of device {problem.world.devices.id[i]} (rule S6)",
@@ -52,7 +52,7 @@ def remaining_infeasibility(problem: Problem, decisions: Sequence[TaskDecision])
                 f"Raise battery_J of that device to {(battery + over[i]) * MORE:.4g} J, or lower slots or steps_min.",
             )
         )
-    return found
+    return limits
 
 
 def no_plan_in_time(effort: Effort) -> BrokenLimit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dmafl.planning.problem import QUALITIES, must_be_one_of
+from dmafl.planning.loss_models.registry import loss_model_kind
 from dmafl.scenario.model import Scenario
 
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ def probes_for(quality: str) -> int:
     """How many probes a quality needs: only the prediction is fitted to any. Refuses a quality that there is not."""
     from dmafl.calibration.measure import PROBES
 
-    must_be_one_of("quality", quality, QUALITIES)
-    return PROBES if quality == "calibrated" else 0
+    return PROBES if loss_model_kind(quality).needs_probes else 0
 
 
 def measured_for(

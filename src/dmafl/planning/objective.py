@@ -33,12 +33,12 @@ def evaluate(problem: Problem, schedule: Schedule) -> Evaluation:
     timeline = replay(world, schedule)
     total, terms = 0.0, {}
     for task in problem.tasks:
-        own = schedule.task == task.number
+        of_task = schedule.task == task.number
         jobs = jobs_of(world, schedule, timeline, task.number)
         parts = task.loss_model.terms(jobs)
         quality = sum(parts.values())
         uplink, compute, downlink = (
-            float(column[own].sum())
+            float(column[of_task].sum())
             for column in (timeline.uplink_J, timeline.compute_J, timeline.downlink_J)
         )
         energy = task.price_of_J * (problem.c2 * (uplink + compute) + problem.c3 * downlink)

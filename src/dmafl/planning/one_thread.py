@@ -1,7 +1,7 @@
 """One thread for linear algebra while a plan is made: with several, sums come out differently in their last digits.
 
 NumPy and SciPy each bring an OpenBLAS, which reads its number of threads from the environment when it is loaded. That
-is too early for a library, so it is told again here. Elsewhere than on Linux, and with other libraries, set
+is too early for a library, so it is set again here. Elsewhere than on Linux, and with other libraries, set
 OMP_NUM_THREADS=1 before Python starts, as the command `dmafl` does.
 """
 
@@ -45,12 +45,12 @@ def _libraries() -> tuple[_OpenBlas, ...]:
     maps = Path("/proc/self/maps")
     if not maps.exists():
         return ()
-    found = []
+    libraries = []
     for path in sorted(set(re.findall(r"(/.*openblas.*)$", maps.read_text(encoding="utf-8"), re.MULTILINE))):
         library = ctypes.CDLL(path)
         for prefix in PREFIXES:
             for name in NAMES:
                 get, set_ = (getattr(library, prefix + name.format(verb), None) for verb in ("get", "set"))
                 if get is not None and set_ is not None:
-                    found.append(_OpenBlas(get, set_))
-    return tuple(found)
+                    libraries.append(_OpenBlas(get, set_))
+    return tuple(libraries)

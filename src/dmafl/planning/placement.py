@@ -40,7 +40,7 @@ def place_jobs(problem: Problem, decisions: Sequence[TaskDecision], effort: Effo
     slots = [np.arange(task.slots) for task in problem.tasks]
     return Schedule.from_columns(
         {
-            "task": np.concatenate([np.full(len(one), j) for j, one in enumerate(slots)]),
+            "task": np.concatenate([np.full(len(of_task), j) for j, of_task in enumerate(slots)]),
             "device": np.concatenate([decision.device for decision, _, _ in parts]),
             "version": np.concatenate([version for _, version, _ in parts]),
             "slot": np.concatenate(slots),
@@ -121,17 +121,17 @@ class _Placing:
 
     def _cpu_shift(self, i: int, begin: float, end: float, f: float) -> float:
         """How much later a computation must begin so that the CPU has room for it at its first clash."""
-        during = [one for one in self.devices[i].computations if one[0] < end and one[1] > begin]
-        edges = sorted({begin, *(one[0] for one in during if one[0] > begin)})
+        during = [busy for busy in self.devices[i].computations if busy[0] < end and busy[1] > begin]
+        edges = sorted({begin, *(busy[0] for busy in during if busy[0] > begin)})
         for edge in edges:
-            running = [one for one in during if one[0] <= edge < one[1]]
-            if sum(one[2] for one in running) + f > self.limit_Hz[i] * (1 + ROUNDING):
-                return min(one[1] for one in running) - begin
+            running = [busy for busy in during if busy[0] <= edge < busy[1]]
+            if sum(busy[2] for busy in running) + f > self.limit_Hz[i] * (1 + ROUNDING):
+                return min(busy[1] for busy in running) - begin
         return 0.0
 
     def _radio_shift(self, i: int, begin: float, end: float) -> float:
-        clash = [one for one in self.devices[i].transfers if one[0] < end and one[1] > begin]
-        return max((one[1] for one in clash), default=begin) - begin
+        clash = [busy for busy in self.devices[i].transfers if busy[0] < end and busy[1] > begin]
+        return max((busy[1] for busy in clash), default=begin) - begin
 
 
 def _placed(
@@ -148,7 +148,7 @@ def _placed(
         }
         if not ends:
             break
-        j = min(ends, key=lambda one: (ends[one], one))
+        j = min(ends, key=lambda number: (ends[number], number))
         placing.place(j, following[j], keep=True)
         following[j] += 1
     return [

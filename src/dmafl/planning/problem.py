@@ -9,31 +9,24 @@ S0 to S8 (`dmafl.schedule.rules`). Every solver reads this; the world and the th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from dmafl.base.arrays import FloatArray, IntArray
-from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.errors import ShownAsIs, bad_input, must_be_one_of
 from dmafl.learning.aggregation import mix_weight
-from dmafl.planning.loss_models.models import (
-    CONCENTRATION,
-    MOST_SPREAD,
-    Calibrated,
-    LossModel,
-    Sharp,
-    Theorem1,
-)
+from dmafl.planning.loss_models.base import LossModel
+from dmafl.planning.loss_models.registry import LossModelKind, loss_model_kind
+from dmafl.planning.loss_models.task_frame import TaskFrame
 from dmafl.planning.task_estimates import TaskEstimates
 from dmafl.scenario.model import Task
-from dmafl.theory.gram_bias import diagonal_factors, diagonal_gram
 from dmafl.theory.mixing import staleness_factor
 from dmafl.world.mobility import Static
 from dmafl.world.physics.transmission import transfer_J
 from dmafl.world.world import World
 
-QUALITIES = ("calibrated", "sharp", "printed")
 DISSIMILARITIES = ("gram", "diagonal")
 MOST_ENTRIES = 50_000_000
 """Of one table of a task: 400 MB."""
@@ -63,14 +56,14 @@ class Past:
 
 @dataclass(frozen=True, eq=False)
 class TaskProblem:
-    """One task: its settings, its quality, and the transfers of every device, slot and version."""
+    """One task: its settings, its loss model, and the transfers of every device, slot and version."""
 
     number: int
     name: str
     settings: Task
     loss_model: LossModel
     weight: float
-    """c_1 gamma_j: cost of a unit of quality."""
+    """c_1 gamma_j: cost of a unit of loss."""
     price_of_J: float
     """chi_j / G_j: cost of a joule, before c_2 and c_3."""
     download_s: FloatArray
@@ -127,6 +120,19 @@ class TaskProblem:
             )
         )
 
+    @cached_property
+    def frame(self) -> TaskFrame:
+        """What the loss model may know of the task."""
+        return TaskFrame(
+            weight=self.weight,
+            steps_range=self.steps_range,
+            batch_range=self.batch_range,
+            rate=self.settings.learning_rate,
+            samples_at_start=self.settings.samples_at_start,
+            mix_weights=self.mix_weights,
+            usable=self.usable,
+        )
+
     @property
     def flights(self) -> list[int]:
         """Numbers of jobs in flight that are worth a try: few, or as many as staleness and devices allow."""
@@ -181,17 +187,18 @@ def make_problem(
     world: World,
     estimates: Mapping[str, TaskEstimates],
     *,
-    quality: str = "calibrated",
+    quality: str | LossModelKind = "calibrated",
     dissimilarity: str = "gram",
     participation: float = 0.0,
     look: Callable[[], None] = lambda: None,
 ) -> Problem:
     """The problem of a world; `estimates` by task name.
 
+    `quality`: name of a loss model, or a kind of one's own.
     `participation`: share of its fair share G / I of slots that every device must complete (0: none, 1: all alike).
     `look` is called again and again: it may raise.
     """
-    must_be_one_of("quality", quality, QUALITIES)
+    kind = loss_model_kind(quality)
     must_be_one_of("dissimilarity", dissimilarity, DISSIMILARITIES)
     if not 0.0 <= participation <= 1.0:
         raise bad_input("participation", "must lie in [0, 1]", participation, "Use 0 for no floor.")
@@ -201,7 +208,7 @@ def make_problem(
     side_by_side = d.frequency_min_Hz * J <= d.frequency_max_Hz * (1 + 1e-12)
     turns = not bool(side_by_side.all())
     share_Hz = d.frequency_max_Hz if turns else d.frequency_max_Hz / J
-    weight = getattr(world.scenario.objective, f"quality_weight_{quality}")
+    weight = kind.weight_in(world.scenario.objective)
     tasks = []
     for number, (name, settings) in enumerate(world.scenario.tasks.items()):
         download_s, upload_s = _transfers(seen, number, settings.slots, look)
@@ -210,7 +217,7 @@ def make_problem(
                 number=number,
                 name=name,
                 settings=settings,
-                loss_model=_loss_model(quality, dissimilarity, estimates[name], settings),
+                loss_model=kind.make(estimates[name], settings, dissimilarity),
                 weight=weight * settings.importance,
                 price_of_J=settings.energy_weight / settings.slots,
                 download_s=download_s,
@@ -229,7 +236,7 @@ def make_problem(
         tasks=tuple(tasks),
         c2=objective.device_energy_weight,
         c3=objective.station_energy_weight,
-        quality=quality,
+        quality=kind.name,
         dissimilarity=dissimilarity,
         one_after_another=turns,
     )
@@ -253,48 +260,18 @@ def _transfers(
     seen: World, number: int, slots: int, look: Callable[[], None]
 ) -> tuple[FloatArray, FloatArray]:
     """T^D and T^U of a task by device and slot, (I, G) each; some devices at a time, which bounds the memory."""
-    found = np.empty((2, seen.device_count, slots))
+    seconds = np.empty((2, seen.device_count, slots))
     some = max(1, TRANSFERS_AT_ONCE // slots)
     for first in range(0, seen.device_count, some):
-        own = np.arange(first, min(first + some, seen.device_count))
-        device, slot = np.repeat(own, slots), np.tile(np.arange(slots), len(own))
+        some_devices = np.arange(first, min(first + some, seen.device_count))
+        device, slot = np.repeat(some_devices, slots), np.tile(np.arange(slots), len(some_devices))
         task, when = np.full(len(device), number), np.zeros(len(device))
         if not isinstance(
             seen.mobility, Static
         ):  # about where devices will be; `place_jobs` uses the true places
             when = slot / slots * seen.devices.window_s[device, number]
         look()
-        found[0, own] = seen.download_s(device, task, slot, when).reshape(len(own), -1)
+        seconds[0, some_devices] = seen.download_s(device, task, slot, when).reshape(len(some_devices), -1)
         look()
-        found[1, own] = seen.upload_s(device, task, slot, when).reshape(len(own), -1)
-    return found[0], found[1]
-
-
-def _loss_model(name: str, dissimilarity: str, known: TaskEstimates, settings: Task) -> LossModel:
-    if name == "calibrated":
-        if known.calibration is None:
-            raise bad_input(
-                "quality",
-                "needs a calibration for `calibrated`",
-                "no probes",
-                "Measure with probes, or plan with the quality model `sharp`.",
-            )
-        constants = known.prediction if known.prediction is not None else known.constants
-        if dissimilarity == "gram":
-            spread = CONCENTRATION if constants.devices <= MOST_SPREAD else 0.0
-            return Calibrated(constants, known.labels, known.calibration, spread)
-        delta = constants.gram_diagonal
-        if constants.factors is None:
-            alone = replace(constants, gram=diagonal_gram(delta))
-        else:
-            alone = replace(constants, factors=diagonal_factors(delta))
-        return Calibrated(alone, None, known.calibration)
-    if name == "sharp":
-        return Sharp(known.constants)
-    return Theorem1(known.constants, settings.mixing)
-
-
-def must_be_one_of(name: str, value: str, known: tuple[str, ...]) -> None:
-    """Refuse a choice that there is not."""
-    if value not in known:
-        raise bad_input(name, "must be one of " + ", ".join(known), value, "Choose one of these.")
+        seconds[1, some_devices] = seen.upload_s(device, task, slot, when).reshape(len(some_devices), -1)
+    return seconds[0], seconds[1]

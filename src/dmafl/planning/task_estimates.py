@@ -34,16 +34,16 @@ def estimates_from(
     For another partition, constants of devices are the measured mean over devices, and dissimilarities follow the
     labels: the mean measured one, spread over devices as that of their labels is.
     """
-    found = {}
+    estimates = {}
     for name in scenario.tasks:
-        task, own = measured.of(name), measured.constants(scenario, name)
+        task, constants = measured.of(name), measured.constants(scenario, name)
         mix = task.labels
         if labels is not None and labels.get(name) is not None:
             mix = labels[name]
             assert mix is not None
-            own = _for_partition(own, mix)
-        found[name] = TaskEstimates(own, for_prediction(own, mix), mix, task.calibration)
-    return found
+            constants = _for_partition(constants, mix)
+        estimates[name] = TaskEstimates(constants, for_prediction(constants, mix), mix, task.calibration)
+    return estimates
 
 
 def _for_partition(constants: Constants, labels: LabelMix) -> Constants:

@@ -44,7 +44,7 @@ def block(
 ) -> BlockBound:
     """The block form for the cut that begins blocks at `first_slots`, of which the first must be 0.
 
-    `gradient_drift` is lambda_b, the drift of the local gradients within each block (a number, or one a block).
+    `gradient_drift` is lambda_b, the drift of the local gradients within each block (a number, or one per block).
     """
     c = constants
     starts = np.asarray(first_slots, dtype=np.int64)
@@ -53,8 +53,8 @@ def block(
     beta, V1, norm = c.smoothness, c.gradient_bound, np.sqrt(c.regularised_gradient_bound)
     local_beta = c.local_smoothness if c.local_smoothness is not None else beta
     d = movement(jobs, norm)
-    own = jobs.steps * jobs.rate * norm
-    moved = jobs.mix * (own + d)
+    local_moved = jobs.steps * jobs.rate * norm
+    moved = jobs.mix * (local_moved + d)
     travelled = np.concatenate([[0.0], np.cumsum(moved)])
     weight = jobs.mix * jobs.rate * jobs.steps
     which = np.searchsorted(starts, jobs.slot, side="right") - 1
@@ -63,11 +63,11 @@ def block(
     np.add.at(share, (which, jobs.device), weight)
     share /= n[:, None]
     gram_bias = np.einsum("bi,ij,bj->b", share, c.gram, share).clip(min=0.0)
-    away = np.abs(travelled[jobs.version] - travelled[starts[which]]) + own
+    away = np.abs(travelled[jobs.version] - travelled[starts[which]]) + local_moved
     reach = np.zeros(len(starts))
     np.maximum.at(reach, which, away)
     pull = np.zeros(len(starts))
-    np.maximum.at(pull, which, jobs.proximal * own)
+    np.maximum.at(pull, which, jobs.proximal * local_moved)
     lam: FloatArray = np.broadcast_to(np.asarray(gradient_drift, dtype=np.float64), (len(starts),))
     error = np.sqrt(gram_bias) + local_beta * reach + pull + lam
     total_moved = np.bincount(which, moved, minlength=len(starts))

@@ -58,7 +58,7 @@ def calibrate(
                 early_losses=course.losses if course is not None else (),
             )
         )
-    return max(fits, key=lambda one: one.correlation)
+    return max(fits, key=lambda calibration: calibration.correlation)
 
 
 def fit(
@@ -79,8 +79,8 @@ def fit(
     if reached.shape != (len(probed),) or len(probed) < FEWEST_PROBES:
         rule = f"must be at least {FEWEST_PROBES}, with one loss each"
         raise bad_input("probes", rule, ShownAsIs(f"{len(probed)} and {reached.size} losses"), "Run more.")
-    terms = np.asarray([list(terms_of(one).values()) for one in probed])
-    first = np.asarray([list(terms_of(one).values()) for one in early]).reshape(-1, terms.shape[1])
+    terms = np.asarray([list(terms_of(seen).values()) for seen in probed])
+    first = np.asarray([list(terms_of(seen).values()) for seen in early]).reshape(-1, terms.shape[1])
     first_reached = np.asarray(early_losses, dtype=np.float64)
     every, every_reached = np.concatenate([first, terms]), np.concatenate([first_reached, reached])
     if not (np.isfinite(every_reached).all() and (every_reached > 0).all() and np.isfinite(every).all()):
@@ -93,7 +93,7 @@ def fit(
         weights_of_fold = _weights(every[fold != k], every_reached[fold != k])
         held_out[fold[len(first) :] == k] = every[fold == k] @ weights_of_fold
     weights = dict(zip(terms_of(probed[0]), _weights(every, every_reached).tolist(), strict=True))
-    if not any(one.drift or one.window for one in probed):
+    if not any(seen.drift or seen.window for seen in probed):
         weights["drift"] = 1.0 / slots
     return Calibration(
         weights=Prediction(**weights),
@@ -119,9 +119,9 @@ def _weights(terms: FloatArray, reached: FloatArray) -> FloatArray:
     scale = np.abs(terms).max(axis=0)
     scale[scale == 0] = 1.0
     emphasis = (reached / np.median(reached)) ** -EMPHASIS
-    found, _ = nnls(terms / scale * emphasis[:, None], reached * emphasis)
-    return np.asarray(found / scale, dtype=np.float64)
+    weights, _ = nnls(terms / scale * emphasis[:, None], reached * emphasis)
+    return np.asarray(weights / scale, dtype=np.float64)
 
 
 def _extreme(probed: Sequence[Features], pick: Callable[[list[float]], float]) -> Features:
-    return Features(**{name: pick([getattr(one, name) for one in probed]) for name in NAMES})
+    return Features(**{name: pick([getattr(seen, name) for seen in probed]) for name in NAMES})

@@ -40,7 +40,7 @@ def factors_of(gram: FloatArray) -> Factors:
 
 def weighted(parts: Sequence[tuple[float, Factors]]) -> Factors:
     """Factors of a sum of matrices with weights >= 0; those of weight 0 take no columns."""
-    kept = [(np.sqrt(weight) * one.columns, one.sign) for weight, one in parts if weight > 0]
+    kept = [(np.sqrt(weight) * factors.columns, factors.sign) for weight, factors in parts if weight > 0]
     if not kept:
         return Factors(parts[0][1].columns[:, :0], np.empty(0))
     return Factors(*(np.concatenate(column, axis=-1) for column in zip(*kept, strict=True)))
@@ -86,14 +86,14 @@ def concentration_of_slots(
     who, a = np.atleast_2d(device), np.atleast_2d(amount)
     rows, slots = np.arange(len(who)), who.shape[1]
     kept, since = np.zeros((len(who), devices)), np.zeros((len(who), devices), dtype=np.int64)
-    square, found = np.zeros(len(who)), np.empty_like(a)
+    square, squares = np.zeros(len(who)), np.empty_like(a)
     for k in range(slots):
         i = who[:, k]
         before = kept[rows, i] * memory ** (k - since[rows, i])
         square = memory**2 * square + a[:, k] * (2.0 * before + a[:, k])
         kept[rows, i], since[rows, i] = before + a[:, k], k
-        found[:, k] = square
-    return np.asarray((found / remembered(a, memory) ** 2).reshape(amount.shape))
+        squares[:, k] = square
+    return np.asarray((squares / remembered(a, memory) ** 2).reshape(amount.shape))
 
 
 def gram_bias_gradient(
@@ -107,9 +107,9 @@ def gram_bias_and_gradient(
     device: IntArray, amount: FloatArray, gram: Factors, memory: float = MEMORY
 ) -> tuple[float, FloatArray]:
     """The mean over slots, and its derivative with respect to each job's amount, (G,)."""
-    own = gram.columns[device]
-    bias, pulled, diluted = _bias_and_pull(amount[:, None] * own, amount, gram.sign, memory)
-    return bias, np.asarray(((pulled * own).sum(axis=1) - diluted) / len(device))
+    of_jobs = gram.columns[device]
+    bias, pulled, diluted = _bias_and_pull(amount[:, None] * of_jobs, amount, gram.sign, memory)
+    return bias, np.asarray(((pulled * of_jobs).sum(axis=1) - diluted) / len(device))
 
 
 def gram_bias_of_shares(
@@ -150,10 +150,10 @@ def gram_bias_of_replacements(
     pulled = _later(2.0 * sign * direction / total[:, None] ** 2, memory)
     weight = _later(1.0 / total**2, memory**2)
     device, amount, pulled, weight = device[slots], amount[slots], pulled[slots], weight[slots]
-    own = F**2 @ sign
+    of_devices = F**2 @ sign
     cross = (F[device] * sign) @ F.T
     toward = pulled @ F.T - (pulled * F[device]).sum(axis=1)[:, None]
-    apart = own[None, :] + own[device][:, None] - 2.0 * cross
+    apart = of_devices[None, :] + of_devices[device][:, None] - 2.0 * cross
     return np.asarray((amount[:, None] * toward + (weight * amount**2)[:, None] * apart) / G)
 
 

@@ -76,24 +76,24 @@ class TaskJobs:
 def jobs_of(world: World, schedule: Schedule, timeline: Timeline, task: int) -> TaskJobs:
     """The jobs of `task` in the order of their slots; the schedule must complete every slot once (rule S1)."""
     settings = list(world.scenario.tasks.values())[task]
-    own = schedule.rows_of_task(task)
-    slot, version = schedule.slot[own], schedule.version[own]
+    rows = schedule.rows_of_task(task)
+    slot, version = schedule.slot[rows], schedule.version[rows]
     mix = mix_weight(
         settings.mixing, staleness_factor(settings), slot - version, slot, settings.mix_decay or None
     )
     return TaskJobs(
-        device=schedule.device[own],
+        device=schedule.device[rows],
         version=version,
-        steps=schedule.steps[own],
-        batch=schedule.batch[own],
-        samples=timeline.samples[own].astype(np.float64),
+        steps=schedule.steps[rows],
+        batch=schedule.batch[rows],
+        samples=timeline.samples[rows].astype(np.float64),
         mix=mix,
-        rate=np.full(len(own), settings.learning_rate),
+        rate=np.full(len(rows), settings.learning_rate),
         proximal=settings.proximal,
-        idle_s=timeline.idle_s[own],
-        start_s=schedule.start_s[own],
-        download_s=timeline.download_s[own],
-        compute_s=timeline.compute_s[own],
-        upload_s=timeline.upload_s[own],
-        end_s=timeline.end_s[own],
+        idle_s=timeline.idle_s[rows],
+        start_s=schedule.start_s[rows],
+        download_s=timeline.download_s[rows],
+        compute_s=timeline.compute_s[rows],
+        upload_s=timeline.upload_s[rows],
+        end_s=timeline.end_s[rows],
     )

@@ -53,9 +53,9 @@ def class_scores(
 def loss_by_bias(scores: FloatArray, asked: FloatArray) -> FloatArray:
     """Cross-entropy that biased class scores add for a classifier whose right class leads by MARGIN, (...,)."""
     x = scores - scores.max(axis=-1, keepdims=True)
-    own = np.exp(x)
-    others = own.sum(axis=-1, keepdims=True) - own
-    loss = ((np.log(own + np.exp(-MARGIN) * others) - x) * asked).sum(axis=-1)
+    right = np.exp(x)
+    others = right.sum(axis=-1, keepdims=True) - right
+    loss = ((np.log(right + np.exp(-MARGIN) * others) - x) * asked).sum(axis=-1)
     unbiased = np.log1p((len(asked) - 1) * np.exp(-MARGIN))
     return np.asarray(np.maximum(loss - unbiased, 0.0))
 
@@ -76,11 +76,11 @@ def loss_by_bias_slopes_and_curvature(scores: FloatArray, asked: FloatArray) -> 
 
 def _slopes(scores: FloatArray, asked: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The slopes; shares of the classes where each class is right, (G, C, C), by class asked first; their mean."""
-    own = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    right = np.exp(scores - scores.max(axis=-1, keepdims=True))
     rest = float(np.exp(-MARGIN))
-    total = own + rest * (own.sum(axis=-1, keepdims=True) - own)
+    total = right + rest * (right.sum(axis=-1, keepdims=True) - right)
     weight = rest + (1.0 - rest) * np.eye(len(asked))
-    share = weight * own[:, None, :] / total[:, :, None]
+    share = weight * right[:, None, :] / total[:, :, None]
     mean = np.einsum("c,gcd->gd", asked, share)
     counts = loss_by_bias(scores, asked) > 0.0
     return np.where(counts[:, None], mean - asked, 0.0), share, mean

@@ -13,13 +13,13 @@ def movement(jobs: TaskJobs, gradient_norm: float) -> FloatArray:
 
     d_k = sum_{m=v_k}^{k-1} alpha_m (e_m eta_m sqrt(V_2) + d_m), 0 for a fresh model; `gradient_norm` is sqrt(V_2).
     """
-    own = (jobs.mix * jobs.steps * jobs.rate * gradient_norm).tolist()
+    moved = (jobs.mix * jobs.steps * jobs.rate * gradient_norm).tolist()
     mix, version = jobs.mix.tolist(), jobs.version.tolist()
     travelled = [0.0] * (len(jobs) + 1)
     d = [0.0] * len(jobs)
     for k in range(len(jobs)):
         d[k] = travelled[k] - travelled[version[k]]
-        travelled[k + 1] = travelled[k] + own[k] + mix[k] * d[k]
+        travelled[k + 1] = travelled[k] + moved[k] + mix[k] * d[k]
     return np.asarray(d)
 
 

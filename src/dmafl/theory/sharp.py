@@ -77,6 +77,11 @@ def terms_of_jobs(jobs: TaskJobs, constants: Constants) -> dict[str, FloatArray]
     }
 
 
+def noise_factor(constants: Constants, rate: FloatArray | float, sample_variance: FloatArray) -> FloatArray:
+    """What e (1/B - 1/D) of a job adds to Num for a unit of alpha: beta eta^2 Theta^2 S."""
+    return np.asarray(constants.smoothness * rate**2 * constants.variability**2 * sample_variance)
+
+
 def slope_in_steps(
     jobs: TaskJobs, constants: Constants, delta: FloatArray, variance: FloatArray, batch: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:

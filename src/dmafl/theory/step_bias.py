@@ -11,7 +11,7 @@ import numpy as np
 from dmafl.base.arrays import FloatArray
 
 
-def drag(proximal: float, rate: FloatArray, gradient_bound: float) -> FloatArray:
+def drag(proximal: float, rate: FloatArray | float, gradient_bound: float) -> FloatArray:
     """rho_p eta sqrt(V_2)."""
     return np.asarray(proximal * rate * np.sqrt(gradient_bound))
 

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.errors import ShownAsIs, bad_input, must_be_one_of
 from dmafl.calibration.measured import Measured
 from dmafl.experiments.run.file_names import check_file_names
 from dmafl.planning.effort import EFFORT
-from dmafl.planning.problem import must_be_one_of
 from dmafl.scenario.model import Scenario
 from dmafl.schedule.plan import Plan
 from dmafl.schemes.own_scheme import Maker, OwnScheme

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dmafl.base.arrays import FloatArray
-from dmafl.planning.loss_models.models import Calibrated
 from dmafl.theory.features import amount
-from dmafl.theory.gram_bias import MEMORY, remembered
+from dmafl.theory.gram_bias import MEMORY, Factors, remembered
 from dmafl.theory.jobs import TaskJobs
 
 FULL_BAND = 120
@@ -16,14 +15,14 @@ BAND = 24
 """Slots apart from which on it is 0 otherwise."""
 
 
-def gram_band(quality: Calibrated, jobs: TaskJobs) -> list[FloatArray]:
+def gram_band(balance: Factors, jobs: TaskJobs) -> list[FloatArray]:
     """Diagonals 0, 1, ... of a positive semidefinite estimate of its Hessian in the steps.
 
     It is a mean of squared lengths |m_k|^2, m_k the mean direction that is remembered; its Hessian without the
     curvature of m_k (Gauss-Newton). Where slots are many, it fades out to a band, which keeps it semidefinite.
     """
     G = len(jobs)
-    F = (quality.balance.columns[:, quality.balance.sign > 0])[jobs.device]
+    F = balance.columns[:, balance.sign > 0][jobs.device]
     a = amount(jobs)
     total = remembered(a, MEMORY)
     m = remembered(a[:, None] * F, MEMORY, axis=0) / total[:, None]

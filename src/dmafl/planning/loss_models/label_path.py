@@ -72,8 +72,8 @@ class LabelPath:
         rows = np.arange(len(slot))
         reach = self._reach()
         # What each row's versions slot, slot + 1, ... have; those before are as they were.
-        own = np.empty((len(slot), reach + 1, self.scores.shape[1]))
-        own[:, 0] = self.scores[slot]
+        changed = np.empty((len(slot), reach + 1, self.scores.shape[1]))
+        changed[:, 0] = self.scores[slot]
         gained, weights = np.zeros(len(slot)), weights_of_slots(G)
         for k in range(reach):
             g = slot + k
@@ -83,11 +83,11 @@ class LabelPath:
             e = steps if k == 0 else jobs.steps[g]
             back = jobs.version[g] - slot
             received = np.where(
-                (back >= 0)[:, None], own[rows, np.maximum(back, 0)], self.scores[jobs.version[g]]
+                (back >= 0)[:, None], changed[rows, np.maximum(back, 0)], self.scores[jobs.version[g]]
             )
             local = flow(received, held[who], self.response * jobs.rate[g] * e)
-            own[:, k + 1] = own[:, k] + jobs.mix[g, None] * (local - own[:, k])
-            now = loss_by_bias(own[:, k + 1], self.labels.asked)
+            changed[:, k + 1] = changed[:, k] + jobs.mix[g, None] * (local - changed[:, k])
+            now = loss_by_bias(changed[:, k + 1], self.labels.asked)
             gained += np.where(live, weights[g] * (now - self.losses[g]), 0.0)
         return gained
 

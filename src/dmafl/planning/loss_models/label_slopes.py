@@ -47,13 +47,13 @@ def weights_of_slots(slots: int) -> FloatArray:
 
 def scores_of_all(tasks: Sequence[Labelled]) -> list[FloatArray]:
     """Class scores after every slot of each task, (G, C); tasks are followed together, which costs little more."""
-    found: list[FloatArray] = [np.empty(0)] * len(tasks)
+    of_tasks: list[FloatArray] = [np.empty(0)] * len(tasks)
     classes = [task.labels.held.shape[1] for task in tasks]
     for count in set(classes):
-        own = [j for j, other in enumerate(classes) if other == count]
-        for j, scores in zip(own, _together([tasks[j] for j in own]), strict=True):
-            found[j] = scores
-    return found
+        alike = [j for j, other in enumerate(classes) if other == count]
+        for j, scores in zip(alike, _together([tasks[j] for j in alike]), strict=True):
+            of_tasks[j] = scores
+    return of_tasks
 
 
 def _together(tasks: Sequence[Labelled]) -> list[FloatArray]:

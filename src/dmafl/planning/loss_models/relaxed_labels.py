@@ -11,7 +11,7 @@ from dmafl.theory.label_flow import PIECES, Decay, FlowPiece, flow_piece, flow_p
 from dmafl.theory.label_mix import LabelMix
 
 
-def shared_label_bias(
+def relaxed_label_bias(
     x: FloatArray, mix: FloatArray, time: FloatArray, labels: LabelMix
 ) -> tuple[float, FloatArray, FloatArray]:
     """L of shares x (G, I, S), its derivative in x, and in the time of every slot's jobs (G,).

@@ -1,8 +1,8 @@
 """The best steps, batches and frequencies of a fixed schedule.
 
 Cost and limits in steps e, work q = e B, computing times T and slot times tau are convex but for ratios and biases of
-the device mix. A loop minimises convex surrogates (`surrogate`, `subproblem`) and searches along the way to each
-minimiser, so that the cost itself never rises.
+the device mix. A loop minimises convex surrogates (`loss_models.surrogate`, `cone_program`) and searches
+along the way to each minimiser, so that the cost itself never rises.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from dmafl.base.arrays import FloatArray
 from dmafl.planning.decision import TaskDecision, Times, cost_of, times_of
 from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.effort_costs import Work
-from dmafl.planning.loss_models.models import Theorem1
-from dmafl.planning.loss_models.smooth import pull_of_others, scores_of
-from dmafl.planning.loss_models.surrogate import Surrogate, surrogate_of
+from dmafl.planning.loss_models.surrogate import Surrogate
 from dmafl.planning.problem import Problem
 from dmafl.planning.resources.cone_program import ConeProgram, ShadowPrices
 from dmafl.planning.resources.fixed_schedule import FixedSchedule, Point, fixed_schedule
 from dmafl.planning.resources.interior_point import InteriorMethod
+from dmafl.planning.resources.smooth_cost import scores_of
 from dmafl.theory.jobs import TaskJobs
 
 STALLED = 1e-8
@@ -152,7 +151,10 @@ def _pull(fixed: FixedSchedule, decisions: Sequence[TaskDecision]) -> FloatArray
     point = fixed.point_of(decisions)
     jobs = fixed.jobs_at(point, fixed.ends_s(point))
     return np.concatenate(
-        [pull_of_others(task, own) for task, own in zip(fixed.problem.tasks, jobs, strict=True)]
+        [
+            task.loss_model.overlap_pull(task.weight, its_jobs)
+            for task, its_jobs in zip(fixed.problem.tasks, jobs, strict=True)
+        ]
     )
 
 
@@ -183,36 +185,39 @@ class _Cost:
 
     def __call__(self, point: Point) -> float:
         s = self.fixed
-        quality = sum(
+        loss = sum(
             task.weight * task.loss_model.value(jobs)
             for task, jobs in zip(s.problem.tasks, self.jobs(point), strict=True)
         )
-        return float(quality + s.price_of_J @ s.compute_J(point))
+        return float(loss + s.price_of_J @ s.compute_J(point))
 
     def surrogates(self, point: Point, strength: float) -> list[Surrogate]:
-        """Convex functions that touch the qualities at `point`."""
+        """Convex functions that touch the losses at `point`."""
         tasks, jobs = self.fixed.problem.tasks, self.jobs(point)
         known = zip(tasks, jobs, scores_of(tasks, jobs), strict=True)
-        return [surrogate_of(task, own, scores, strength) for task, own, scores in known]
+        return [
+            task.loss_model.surrogate(task.weight, its_jobs, scores, strength)
+            for task, its_jobs, scores in known
+        ]
 
 
 def _minimise(
     fixed: FixedSchedule, start: Point, pull: FloatArray, effort: Effort, *, warm: bool
 ) -> _Outcome:
-    """By the interior-point method; by cone programs where a quality is not smooth, or if that fails."""
-    smooth = not any(isinstance(task.loss_model, Theorem1) for task in fixed.problem.tasks)
+    """By the interior-point method; by cone programs where a loss is not smooth, or if that fails."""
+    smooth = all(task.loss_model.smooth for task in fixed.problem.tasks)
     if smooth and not _cannot_be_in_time(fixed) and not _cannot_last(fixed):
-        found = InteriorMethod(fixed, start, pull, effort, warm=warm).solve()
-        if _within(fixed, found.point):
-            decisions = fixed.decisions_at(found.point)
+        inner = InteriorMethod(fixed, start, pull, effort, warm=warm).solve()
+        if _within(fixed, inner.point):
+            decisions = fixed.decisions_at(inner.point)
             return _Outcome(
                 decisions,
-                found.residual,
-                found.converged,
-                found.prices,
+                inner.residual,
+                inner.converged,
+                inner.prices,
                 (),
-                found.iterations,
-                _other_samples(found.fixed, found.point),
+                inner.iterations,
+                _other_samples(inner.fixed, inner.point),
             )
     if not _within(fixed, start):
         least = _least_broken(fixed, start, effort)

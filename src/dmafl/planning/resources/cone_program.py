@@ -104,9 +104,11 @@ class ConeProgram:
         self._battery_rows = self._less.add(limits.battery)
         place = np.full(s.problem.devices, -1)
         place[limits.limited] = np.arange(len(limits.limited))
-        own = np.flatnonzero(place[s.device] >= 0)
-        where = place[s.device[own]]
-        self._less.entries(self._battery_rows[where], self._z[own], limits.unit_z[own] / limits.room_J[where])
+        limited = np.flatnonzero(place[s.device] >= 0)
+        where = place[s.device[limited]]
+        self._less.entries(
+            self._battery_rows[where], self._z[limited], limits.unit_z[limited] / limits.room_J[where]
+        )
         if self.elastic:
             windows = limits.windows if self.windows_too else limits.windows[:0]
             rows = np.concatenate([windows, self._battery_rows])
@@ -142,24 +144,24 @@ class ConeProgram:
     # -- the objective of a task ----------------------------------------------------------------------
 
     def _task(self, j: int, f: Surrogate, at: Point) -> None:
-        own = slice(int(self.fixed.offset[j]), int(self.fixed.offset[j + 1]))
-        e, unit_e = self.limits.e[own], self.limits.unit_e[own]
+        place = slice(int(self.fixed.offset[j]), int(self.fixed.offset[j + 1]))
+        e, unit_e = self.limits.e[place], self.limits.unit_e[place]
         self._linear.append((e, f.steps * unit_e))
         self._square.append((e, f.curvature * unit_e**2))
-        self._linear.append((self.limits.T[own], f.compute_s * self.limits.unit_T[own]))
-        self._linear.append((self.limits.tau[own], f.ends_s * self.limits.unit_tau[own]))
-        self._noise(own, f)
+        self._linear.append((self.limits.T[place], f.compute_s * self.limits.unit_T[place]))
+        self._linear.append((self.limits.tau[place], f.ends_s * self.limits.unit_tau[place]))
+        self._noise(place, f)
         if f.share is not None and f.training > 0:
             self._training(e, f.share * unit_e, f.training)
         if f.movement is not None:
-            self._movement(j, own, f)
+            self._movement(j, place, f)
         if f.bend is not None:
-            self._bend(own, f, at)
+            self._bend(place, f, at)
         if f.most_curvature > 0 or f.most_steps > 0:
             self._largest(e, unit_e, f)
 
-    def _noise(self, own: slice, f: Surrogate) -> None:
-        jobs = np.arange(own.start, own.stop)[f.noise > 0]
+    def _noise(self, place: slice, f: Surrogate) -> None:
+        jobs = np.arange(place.start, place.stop)[f.noise > 0]
         if not len(jobs):
             return
         self._linear.append((self._y[jobs], f.noise[f.noise > 0] * self.unit_y[jobs]))
@@ -168,22 +170,19 @@ class ConeProgram:
     def _training(self, e: IntArray, share: FloatArray, weight: float) -> None:
         """t >= N^(-1/3), N in units of what it is at the reference."""
         unit = float(share.sum())
-        N, t, root, one = (self._columns(1) for _ in range(4))
+        N, t, root, unity = (self._columns(1) for _ in range(4))
         row = self._equal.add(np.zeros(1), (N, -1.0))
         self._equal.entries(np.repeat(row, len(e)), e, share / unit)
-        self._equal.add(np.ones(1), (one, 1.0))
+        self._equal.add(np.ones(1), (unity, 1.0))
         self._products(t, N, root)
-        self._products(t, root, one)
+        self._products(t, root, unity)
         self._linear.append((t, np.asarray([weight * unit ** (-1.0 / 3.0)])))
 
-    def _movement(self, j: int, own: slice, f: Surrogate) -> None:
-        """u_{k+1} = u_k + own_k e_k + alpha_k d_k, d_k = u_k - u_{v_k}, in units of each at the reference."""
+    def _movement(self, j: int, place: slice, f: Surrogate) -> None:
+        """u_{k+1} = u_k + per_step_k e_k + alpha_k d_k, d_k = u_k - u_{v_k}, in units of each at the reference."""
         assert f.movement is not None
         jobs, move = self.fixed.jobs[j], f.movement
-        from dmafl.theory.movement import movement
-
-        d = movement(jobs.with_(steps=self.limits.unit_e[own]), float((move.own / jobs.mix / jobs.rate)[0]))
-        unit = np.concatenate([[0.0], np.cumsum(move.own * self.limits.unit_e[own] + jobs.mix * d)])
+        d, unit = move.travelled(jobs.with_(steps=self.limits.unit_e[place]))
         unit = np.maximum(unit, 1e-12 * unit[-1])
         u, k, v = self._columns(len(unit)), np.arange(len(jobs)), jobs.version
         self._equal.add(np.zeros(1), (u[:1], 1.0))
@@ -191,7 +190,7 @@ class ConeProgram:
         self._equal.add(
             np.zeros(len(k)),
             (u[1:], 1.0),
-            (self.limits.e[own], -move.own * self.limits.unit_e[own] / here),
+            (self.limits.e[place], -move.per_step * self.limits.unit_e[place] / here),
             (u[k], -(1.0 + jobs.mix) * unit[k] / here),
             (u[v], jobs.mix * unit[v] / here),
         )
@@ -208,16 +207,16 @@ class ConeProgram:
         )
         self._square.append((apart, 2.0 * move.square[stale] * size**2))
 
-    def _bend(self, own: slice, f: Surrogate, at: Point) -> None:
+    def _bend(self, place: slice, f: Surrogate, at: Point) -> None:
         assert f.bend is not None
         y, b = self._columns(1), f.bend
         parts = (
-            (self.limits.e[own], b.steps * self.limits.unit_e[own], float(b.steps @ at.steps[own])),
-            (self.limits.q[own], b.work * self.limits.unit_q[own], float(b.work @ at.work[own])),
+            (self.limits.e[place], b.steps * self.limits.unit_e[place], float(b.steps @ at.steps[place])),
+            (self.limits.q[place], b.work * self.limits.unit_q[place], float(b.work @ at.work[place])),
             (
-                self.limits.T[own],
-                b.compute_s * self.limits.unit_T[own],
-                float(b.compute_s @ at.compute_s[own]),
+                self.limits.T[place],
+                b.compute_s * self.limits.unit_T[place],
+                float(b.compute_s @ at.compute_s[place]),
             ),
         )
         row = self._equal.add(np.asarray([sum(value for _, _, value in parts)]), (y, -1.0))
@@ -252,10 +251,10 @@ class ConeProgram:
         solver = clarabel.DefaultSolver(
             diags(square / size, format="csc"), cost / size, A, b, cones, _settings(self.effort)
         )
-        found = solver.solve()
+        solution = solver.solve()
         self.effort.look()
-        status = str(found.status)
-        x, dual = np.asarray(found.x), np.asarray(found.z) * size
+        status = str(solution.status)
+        x, dual = np.asarray(solution.x), np.asarray(solution.z) * size
         infeasible = "Infeasible" in status
         usable = bool(np.isfinite(x).all()) and not infeasible and status in _ACCEPTED
         return self._answer(x, dual * factor, usable, infeasible)
@@ -268,8 +267,8 @@ class ConeProgram:
         window_slack = np.zeros(len(s.window_rows))
         if self.elastic:
             slack = np.maximum(x[self._slack], 0.0)
-            own, others = np.split(slack, [len(slack) - len(limits.limited)])
-            window_slack[: len(own)] = own * s.window_s[s.window_rows][: len(own)]
+            of_windows, others = np.split(slack, [len(slack) - len(limits.limited)])
+            window_slack[: len(of_windows)] = of_windows * s.window_s[s.window_rows][: len(of_windows)]
             battery_slack[limits.limited] = others * limits.room_J
         prices = ShadowPrices(limits.window_prices(price), limits.job_prices(price), batteries)
         return Answer(solved, infeasible, limits.point(x), prices, window_slack, battery_slack)

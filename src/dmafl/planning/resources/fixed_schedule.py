@@ -11,7 +11,7 @@ import numpy as np
 from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.planning.decision import TaskDecision, Times, jobs_from
 from dmafl.planning.problem import Problem, TaskProblem
-from dmafl.schedule.earliest_times import earliest_ends
+from dmafl.schedule.earliest_times import earliest_ends, one_after_another
 from dmafl.theory.jobs import TaskJobs
 
 
@@ -86,9 +86,9 @@ class FixedSchedule:
         """Jobs whose window can bind: no later slot of the task has a window as short."""
         rows = []
         for j in range(len(self.jobs)):
-            own = np.arange(self.offset[j], self.offset[j + 1])
-            later = np.minimum.accumulate(self.window_s[own][::-1])[::-1]
-            rows.append(own[np.isfinite(later) & (self.window_s[own] < np.append(later[1:], np.inf))])
+            of_task = np.arange(self.offset[j], self.offset[j + 1])
+            later = np.minimum.accumulate(self.window_s[of_task][::-1])[::-1]
+            rows.append(of_task[np.isfinite(later) & (self.window_s[of_task] < np.append(later[1:], np.inf))])
         return np.concatenate(rows)
 
     @cached_property
@@ -126,9 +126,9 @@ class FixedSchedule:
         """The earliest tau of rules S2 and S3, with the versions as they are."""
         length = self.radio_s + point.compute_s
         ends = []
-        for j, own in enumerate(self.per_task(length)):
+        for j, of_task in enumerate(self.per_task(length)):
             version = self.jobs[j].version
-            ends.append(np.cumsum(own) if self.fresh else earliest_ends(version, own))
+            ends.append(one_after_another(of_task)[1] if self.fresh else earliest_ends(version, of_task))
         return np.concatenate(ends)
 
     def jobs_at(self, point: Point, ends_s: FloatArray) -> list[TaskJobs]:
@@ -154,13 +154,20 @@ class FixedSchedule:
         now = self.jobs_at(point, self.ends_s(point))
         tasks, decisions = self.problem.tasks, self.decisions_at(point)
         parts = []
-        for task, decision, own in zip(tasks, decisions, now, strict=True):
-            times = Times(own.version, own.start_s, own.download_s, own.compute_s, own.upload_s, own.end_s)
+        for task, decision, its_jobs in zip(tasks, decisions, now, strict=True):
+            times = Times(
+                its_jobs.version,
+                its_jobs.start_s,
+                its_jobs.download_s,
+                its_jobs.compute_s,
+                its_jobs.upload_s,
+                its_jobs.end_s,
+            )
             parts.append(jobs_from(self.problem, task, decision, times).samples)
         samples = np.concatenate(parts)
         if (samples == self.samples).all():
             return self
-        jobs = tuple(own.with_(samples=part) for own, part in zip(self.jobs, parts, strict=True))
+        jobs = tuple(its_jobs.with_(samples=part) for its_jobs, part in zip(self.jobs, parts, strict=True))
         return replace(self, samples=samples, jobs=jobs)
 
     def decisions_at(self, point: Point) -> tuple[TaskDecision, ...]:
@@ -202,16 +209,16 @@ def fixed_schedule(
         jobs_from(problem, task, decision, when)
         for task, decision, when in zip(tasks, decisions, times, strict=True)
     ]
-    parts = [_part(problem, task, own) for task, own in zip(tasks, jobs, strict=True)]
+    parts = [_part(problem, task, its_jobs) for task, its_jobs in zip(tasks, jobs, strict=True)]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return FixedSchedule(
         problem=problem,
         decisions=tuple(decisions),
         offset=np.concatenate([[0], np.cumsum(sizes)]),
         task=np.repeat(np.arange(len(tasks)), sizes),
-        slot=np.concatenate([own.slot for own in jobs]),
-        version=np.concatenate([own.version for own in jobs]),
-        device=np.concatenate([own.device for own in jobs]),
+        slot=np.concatenate([its_jobs.slot for its_jobs in jobs]),
+        version=np.concatenate([its_jobs.version for its_jobs in jobs]),
+        device=np.concatenate([its_jobs.device for its_jobs in jobs]),
         steps=(columns["e_min"], columns["e_max"]),
         batch=(columns["B_min"], columns["B_max"]),
         s_per_sample=(columns["shortest"], columns["longest"]),
@@ -221,7 +228,7 @@ def fixed_schedule(
         kappa=columns["kappa"],
         price_of_J=columns["price"],
         window_s=columns["window_s"],
-        samples=np.concatenate([own.samples for own in jobs]),
+        samples=np.concatenate([its_jobs.samples for its_jobs in jobs]),
         jobs=tuple(jobs),
     )
 

@@ -9,19 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_matrix, csc_matrix, diags
+from scipy.sparse import diags
 from scipy.sparse.linalg import splu
 
-from dmafl.base.arrays import FloatArray, IntArray
+from dmafl.base.arrays import FloatArray
 from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.effort_costs import Work
-from dmafl.planning.loss_models.smooth import late_is_good, scores_of, smooth_value
-from dmafl.planning.loss_models.surrogate import Surrogate, slopes_of, surrogate_of
 from dmafl.planning.resources.cone_program import ShadowPrices
 from dmafl.planning.resources.fixed_schedule import FixedSchedule, Point
 from dmafl.planning.resources.limits import Limits
+from dmafl.planning.resources.newton_model import NUDGE, Entries, TaskModel
+from dmafl.planning.resources.smooth_cost import scores_of, smooth_cost
 from dmafl.theory.jobs import TaskJobs
-from dmafl.theory.movement import movement
 
 MAX_ITERATIONS = 150
 GAP = 2e-8
@@ -44,8 +43,6 @@ _SMALLEST_STEP = 1e-9
 _ROUNDING = 1e-13
 _PIVOT = 1e-6
 """A pivot on the diagonal may be this much smaller than the largest of its column."""
-_NUDGE = 1e-10
-"""Regularisation of the bordered system, relative."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,28 +68,6 @@ class _State:
     nu: FloatArray
 
 
-class _Entries:
-    """Entries of a symmetric matrix, collected in blocks."""
-
-    def __init__(self) -> None:
-        self.row: list[IntArray] = []
-        self.column: list[IntArray] = []
-        self.value: list[FloatArray] = []
-
-    def add(self, row: IntArray, column: IntArray, value: FloatArray, *, both: bool = False) -> None:
-        """Entries, and their mirror images if `both`."""
-        self.row.append(row)
-        self.column.append(column)
-        self.value.append(value)
-        if both:
-            self.add(column, row, value)
-
-    def matrix(self, size: int) -> csc_matrix:
-        """As a matrix."""
-        row, column, value = (np.concatenate(part) for part in (self.row, self.column, self.value))
-        return coo_matrix((value, (row, column)), shape=(size, size)).tocsc()
-
-
 class InteriorMethod:
     """Minimises the cost of a schedule from a starting point."""
 
@@ -115,7 +90,7 @@ class InteriorMethod:
         self.battery_of = place[fixed.device]
         self.start, self.warm, self.effort = start, warm, effort
         self.value = np.inf
-        self.late_is_good = np.asarray([late_is_good(task) for task in fixed.problem.tasks])
+        self.late_end_helps = np.asarray([task.loss_model.late_end_helps for task in fixed.problem.tasks])
         self.scores: list[FloatArray | None] = []
         """Class scores where the cost was last computed, which is where the next step begins."""
         self.scale, self.strength = 1.0, 0.1
@@ -128,8 +103,8 @@ class InteriorMethod:
         """The jobs at x, with the slot times of x; the earliest where a late end would be worth something."""
         s, point = self.fixed, self.limits.point(x)
         ends = x[self.limits.tau] * self.limits.unit_tau
-        if self.late_is_good.any():
-            ends = np.where(self.late_is_good[s.task], s.ends_s(point), ends)
+        if self.late_end_helps.any():
+            ends = np.where(self.late_end_helps[s.task], s.ends_s(point), ends)
         return s.jobs_at(point, ends)
 
     def cost(self, x: FloatArray) -> float:
@@ -138,18 +113,18 @@ class InteriorMethod:
         tasks, point = self.fixed.problem.tasks, self.limits.point(x)
         jobs = self.jobs(x)
         self.scores = scores_of(tasks, jobs)
-        quality = sum(
-            smooth_value(task, own, scores)
-            for task, own, scores in zip(tasks, jobs, self.scores, strict=True)
+        loss = sum(
+            smooth_cost(task, its_jobs, scores)
+            for task, its_jobs, scores in zip(tasks, jobs, self.scores, strict=True)
         )
         energy = self.fixed.price_of_J @ self.fixed.compute_J(point)
-        return float(quality + energy + self.pull @ point.compute_s)
+        return float(loss + energy + self.pull @ point.compute_s)
 
     def spent(self, x: FloatArray) -> FloatArray:
         """What limited batteries give, in their units."""
-        lim, own = self.limits, self.battery_of >= 0
-        z = (lim.unit_z * x[lim.q] ** 3 / x[lim.T] ** 2)[own]
-        where = self.battery_of[own]
+        lim, limited = self.limits, self.battery_of >= 0
+        z = (lim.unit_z * x[lim.q] ** 3 / x[lim.T] ** 2)[limited]
+        where = self.battery_of[limited]
         total = np.bincount(where, z / lim.room_J[where], minlength=len(lim.limited))
         return np.asarray(total, dtype=np.float64)
 
@@ -235,120 +210,50 @@ class InteriorMethod:
 
     # -- Newton's system ------------------------------------------------------------------------------
 
-    def _model(self, z: _State) -> tuple[FloatArray, _Entries, int]:
+    def _model(self, z: _State) -> tuple[FloatArray, Entries, int]:
         """Gradient of the cost and the Hessian of its surrogates, bordered."""
         lim, s, x = self.limits, self.fixed, z.x
-        entries, gradient = _Entries(), np.zeros(lim.width)
+        entries, gradient = Entries(), np.zeros(lim.width)
         size = lim.width
         of_q, of_T = self.energy_slopes(x)
         price = s.price_of_J * lim.unit_z / self.scale
         gradient[lim.q] += price * of_q
         gradient[lim.T] += price * of_T + self.pull * lim.unit_T / self.scale
         weight = price.copy()
-        own = self.battery_of >= 0
-        where = self.battery_of[own]
-        weight[own] += z.yb[where] * lim.unit_z[own] / lim.room_J[where]
+        limited = self.battery_of >= 0
+        where = self.battery_of[limited]
+        weight[limited] += z.yb[where] * lim.unit_z[limited] / lim.room_J[where]
         q, T = x[lim.q], x[lim.T]
         entries.add(lim.q, lim.q, weight * 6.0 * q / T**2)
         entries.add(lim.T, lim.T, weight * 6.0 * q**3 / T**4)
         entries.add(lim.q, lim.T, -weight * 6.0 * q**2 / T**3, both=True)
         for j, jobs in enumerate(self.jobs(x)):
             self.effort.look()
-            size = self._task(j, jobs, gradient, entries, size)
+            model = TaskModel(self.fixed, lim, j, jobs, self.scale)
+            size = model.add(self.scores[j], self.strength, gradient, entries, size)
         return gradient, entries, size
 
-    def _task(self, j: int, jobs: TaskJobs, gradient: FloatArray, entries: _Entries, size: int) -> int:
-        lim, s = self.limits, self.fixed
-        own = slice(int(s.offset[j]), int(s.offset[j + 1]))
-        task = s.problem.tasks[j]
-        f = surrogate_of(task, jobs, self.scores[j], self.strength, with_bands=True)
-        e_col, q_col = lim.e[own], lim.q[own]
-        unit_e, unit_q = lim.unit_e[own], lim.unit_q[own]
-        of_e, of_q = slopes_of(f, jobs)
-        gradient[e_col] += of_e * unit_e / self.scale
-        gradient[q_col] += of_q * unit_q / self.scale
-        gradient[lim.T[own]] += f.compute_s * lim.unit_T[own] / self.scale
-        gradient[lim.tau[own]] += f.ends_s * lim.unit_tau[own] / self.scale
-        e, q = jobs.steps, jobs.steps * jobs.batch
-        noise = 2.0 * f.noise / self.scale
-        entries.add(e_col, e_col, (noise / q + f.curvature / self.scale) * unit_e**2)
-        entries.add(q_col, q_col, noise * e**2 / q**3 * unit_q**2)
-        entries.add(e_col, q_col, -noise * e / q**2 * unit_e * unit_q, both=True)
-        for band in f.bands:
-            for d, diagonal in enumerate(band):
-                value = diagonal / self.scale * unit_e[: len(unit_e) - d] * unit_e[d:]
-                entries.add(e_col[: len(e_col) - d], e_col[d:], value, both=d > 0)
-        return self._borders(own, jobs, f, entries, size)
-
-    def _borders(self, own: slice, jobs: TaskJobs, f: Surrogate, entries: _Entries, size: int) -> int:
-        """Curvatures along sums over the task: v' (x - x_0) is a variable of its own."""
-        lim = self.limits
-        columns = np.concatenate([lim.e[own], lim.q[own], lim.T[own]])
-        units = np.concatenate([lim.unit_e[own], lim.unit_q[own], lim.unit_T[own]])
-        along: list[tuple[float, FloatArray]] = []
-        none = np.zeros(len(jobs))
-        if f.share is not None and f.training > 0:
-            N = float(f.share @ jobs.steps)
-            along.append((f.training * 4.0 / 9.0 * N ** (-7.0 / 3.0), np.concatenate([f.share, none, none])))
-        if f.bend is not None:
-            b = f.bend
-            along.append((b.strength, np.concatenate([b.steps, b.work, b.compute_s])))
-        for strength, direction in along:
-            border = np.full(len(columns), size)
-            value = np.sqrt(strength / self.scale) * direction * units
-            entries.add(border, columns, value, both=True)
-            entries.add(border[:1], border[:1], -np.ones(1))
-            size += 1
-        if f.movement is not None:
-            size = self._movement(own, jobs, f, entries, size)
-        return size
-
-    def _movement(self, own: slice, jobs: TaskJobs, f: Surrogate, entries: _Entries, size: int) -> int:
-        """du_{k+1} = du_k + own_k de_k + alpha_k dd_k, dd_k = du_k - du_{v_k}; 2 square_k dd_k^2 / 2."""
-        assert f.movement is not None
-        move, n, lim = f.movement, len(jobs), self.limits
-        d = movement(jobs, float((move.own / jobs.mix / jobs.rate)[0]))
-        unit = np.concatenate([[0.0], np.cumsum(move.own * jobs.steps + jobs.mix * d)])
-        unit = np.maximum(unit, 1e-9 * unit[-1])
-        u, rows = size + np.arange(n), size + n + np.arange(n)  # u[k] belongs to slot k + 1
-        k, v = np.arange(n), jobs.version
-        entries.add(rows, u, np.ones(n), both=True)
-        entries.add(rows, lim.e[own], -move.own * lim.unit_e[own] / unit[1:], both=True)
-        later, received = k[1:], v >= 1
-        entries.add(rows[later], u[later - 1], (-(1.0 + jobs.mix) * unit[:-1] / unit[1:])[later], both=True)
-        entries.add(rows[received], u[v[received] - 1], (jobs.mix * unit[v] / unit[1:])[received], both=True)
-        stale = np.flatnonzero(v < k)
-        weight = (2.0 * move.square / self.scale)[stale]
-        a, b = unit[stale], np.where(v[stale] >= 1, unit[v[stale]], 0.0)
-        first, second = u[stale - 1], u[np.maximum(v[stale] - 1, 0)]
-        entries.add(first, first, weight * a**2)
-        entries.add(second, second, weight * b**2)
-        entries.add(first, second, -weight * a * b, both=True)
-        entries.add(u, u, np.full(n, _NUDGE))
-        entries.add(rows, rows, np.full(n, -_NUDGE))
-        return size + 2 * n
-
     def _direction(
-        self, z: _State, gradient: FloatArray, entries: _Entries, size: int, mu: float
+        self, z: _State, gradient: FloatArray, entries: Entries, size: int, mu: float
     ) -> _State | None:
         lim = self.limits
         rp, re = self.A @ z.x + z.s - self.b, self.Ae @ z.x - self.be
         rb = self.spent(z.x) + z.sb - lim.battery
         sigma = z.y / z.s
         # batteries and equations border the system too
-        own = np.flatnonzero(self.battery_of >= 0)
-        where = self.battery_of[own]
+        limited = np.flatnonzero(self.battery_of >= 0)
+        where = self.battery_of[limited]
         of_q, of_T = self.energy_slopes(z.x)
-        unit = lim.unit_z[own] / lim.room_J[where]
+        unit = lim.unit_z[limited] / lim.room_J[where]
         rows_b = size + np.arange(len(lim.limited))
-        entries.add(rows_b[where], lim.q[own], of_q[own] * unit, both=True)
-        entries.add(rows_b[where], lim.T[own], of_T[own] * unit, both=True)
+        entries.add(rows_b[where], lim.q[limited], of_q[limited] * unit, both=True)
+        entries.add(rows_b[where], lim.T[limited], of_T[limited] * unit, both=True)
         entries.add(rows_b, rows_b, -z.sb / z.yb)
         rows_e = size + len(rows_b) + np.arange(len(self.be))
         equal = self.Ae.tocoo()
         entries.add(rows_e[equal.row], equal.col.astype(np.int64), equal.data, both=True)
-        entries.add(rows_e, rows_e, np.full(len(rows_e), -_NUDGE))
-        entries.add(np.arange(lim.width), np.arange(lim.width), np.full(lim.width, _NUDGE))
+        entries.add(rows_e, rows_e, np.full(len(rows_e), -NUDGE))
+        entries.add(np.arange(lim.width), np.arange(lim.width), np.full(lim.width, NUDGE))
         total = size + len(rows_b) + len(rows_e)
         K = entries.matrix(total)
         condensed = (self.At @ diags(sigma) @ self.A).tocsc()
@@ -357,8 +262,8 @@ class InteriorMethod:
         right = np.zeros(total)
         right[: lim.width] = -gradient - self.At @ (sigma * rp + mu / z.s) - self.Ae.T @ z.nu
         battery_pull = np.zeros(lim.width)
-        np.add.at(battery_pull, lim.q[own], of_q[own] * unit * z.yb[where])
-        np.add.at(battery_pull, lim.T[own], of_T[own] * unit * z.yb[where])
+        np.add.at(battery_pull, lim.q[limited], of_q[limited] * unit * z.yb[where])
+        np.add.at(battery_pull, lim.T[limited], of_T[limited] * unit * z.yb[where])
         right[: lim.width] -= battery_pull
         right[rows_b] = -rb + z.sb - mu / z.yb
         right[rows_e] = -re
@@ -369,16 +274,16 @@ class InteriorMethod:
             )
         except RuntimeError:
             return None
-        found = factor.solve(right)
-        found += factor.solve(right - K @ found)
-        if not np.isfinite(found).all():
+        solution = factor.solve(right)
+        solution += factor.solve(right - K @ solution)
+        if not np.isfinite(solution).all():
             return None
-        dx = found[: lim.width]
+        dx = solution[: lim.width]
         ds = -rp - self.A @ dx
         dy = (mu - z.y * ds) / z.s - z.y
-        dyb = found[rows_b]
+        dyb = solution[rows_b]
         dsb = (mu - z.sb * dyb) / z.yb - z.sb
-        return _State(dx, ds, dy, dsb, dyb, found[rows_e])
+        return _State(dx, ds, dy, dsb, dyb, solution[rows_e])
 
     # -- steps ----------------------------------------------------------------------------------------
 

@@ -67,7 +67,7 @@ class Limits:
         self.fixed, s, n = fixed, fixed, len(fixed)
         self.unit_e, self.unit_q, self.unit_T = reference.steps, reference.work, reference.compute_s
         self.unit_z = s.kappa * self.unit_q**3 / self.unit_T**2
-        lengths = [own.mean() for own in s.per_task(s.radio_s + self.unit_T)]
+        lengths = [of_task.mean() for of_task in s.per_task(s.radio_s + self.unit_T)]
         self.unit_tau = np.asarray(lengths)[s.task]
         self.width = 4 * n
         self.e, self.q, self.T, self.tau = np.arange(4 * n).reshape(4, n)

@@ -82,18 +82,18 @@ def sca(
         relaxed, v, Penalties(0.0, first_prices(relaxed, v)), watch, effort.hurried(STAGES_TIME)
     )
     points, decided = _stages(descent, max_iterations)
-    found = rounded(descent.relaxed, points, seed, effort)
+    best = rounded(descent.relaxed, points, seed, effort)
     status = ScaStatus.CONVERGED if decided else ScaStatus.ITERATION_LIMIT
-    if found.violation > 0:
+    if best.violation > 0:
         status = ScaStatus.INFEASIBLE
     trace = tuple(descent.trace)
     return ScaResult(
-        found.decisions,
-        found.objective,
+        best.decisions,
+        best.objective,
         trace,
         status,
         trace[-1].kkt_residual if trace else 0.0,
-        found.violation,
+        best.violation,
         time.perf_counter() - began,
     )
 
@@ -162,6 +162,6 @@ def _spread(relaxed: RelaxedProblem, v: FloatArray) -> float:
     _, slope = relaxed.objective(v)
     spreads = []
     for task in relaxed.tasks:
-        own = task.get(slope, "x")
-        spreads += [float(np.ptp(own[task.slot == g])) for g in range(task.shape[0])]
+        of_shares = task.get(slope, "x")
+        spreads += [float(np.ptp(of_shares[task.slot == g])) for g in range(task.shape[0])]
     return max(float(np.median(spreads)), 1e-12)

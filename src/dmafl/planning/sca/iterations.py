@@ -162,7 +162,7 @@ class ScaIterations:
         settled = self._state(self.relaxed.completed(moved))
         best = settled
         if settled.penalised > at.penalised - least:
-            best = min(settled, self._state(moved), key=lambda one: one.penalised)
+            best = min(settled, self._state(moved), key=lambda state: state.penalised)
         return best if best.penalised <= at.penalised - least else None
 
     def _cleaned(self, v: FloatArray) -> FloatArray:
@@ -181,12 +181,12 @@ class ScaIterations:
     def _state(self, v: FloatArray) -> _State:
         self._spend(Work.RELAXED)
         objective, gradient = self.relaxed.objective(v)
-        found = couplings(self.relaxed, v)
+        families = couplings(self.relaxed, v)
         priced = sum(
-            rho * float(c.violation().sum()) for rho, c in zip(self.penalties.prices, found, strict=True)
+            rho * float(c.violation().sum()) for rho, c in zip(self.penalties.prices, families, strict=True)
         )
         penalised = objective + self.penalties.mu * self.relaxed.undecided(v) + priced
-        return _State(v, objective, gradient, found, penalised)
+        return _State(v, objective, gradient, families, penalised)
 
     def _subproblem(self, at: _State, bent: Curvature) -> ScaSubproblem:
         mu, slope = self.penalties.mu, np.zeros(self.relaxed.size)
@@ -203,7 +203,7 @@ class ScaIterations:
         )
 
     def _record(self, at: _State, after: _State, step: Step, epsilon: float) -> None:
-        one = Iteration(
+        iteration = Iteration(
             number=len(self.trace),
             stage=self.stage,
             objective=after.objective,
@@ -219,9 +219,9 @@ class ScaIterations:
             price=max(self.penalties.prices),
             seconds=time.perf_counter() - self.began,
         )
-        self.trace.append(one)
+        self.trace.append(iteration)
         if self.watch is not None:
-            self.watch(one)
+            self.watch(iteration)
 
 
 def _needed(family: Coupling) -> Coupling:

@@ -17,8 +17,7 @@ import numpy as np
 from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.base.randomness import generator
 from dmafl.planning.decision import TaskDecision, jobs_from, times_of
-from dmafl.planning.loss_models.models import Theorem1
-from dmafl.planning.loss_models.relaxed import Frame, Shared, SharedQuality, shared_quality
+from dmafl.planning.loss_models.relaxed import RelaxedFrame, RelaxedLoss, RelaxedSchedule
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.schedule.earliest_times import earliest_ends_of_shares
 
@@ -84,19 +83,18 @@ class RelaxedTask:
         return np.asarray(np.moveaxis(down + self.task.upload_s[:, :, None], 0, 1))
 
     @cached_property
-    def quality(self) -> SharedQuality:
-        """The relaxed quality model."""
+    def loss(self) -> RelaxedLoss:
+        """The relaxed loss model."""
         settings = self.task.settings
         usual = np.where(np.isfinite(self.transfer_s), self.transfer_s, 0.0)
-        return shared_quality(
-            self.task,
-            Frame(
+        return self.task.loss_model.relaxed(
+            RelaxedFrame(
                 self.task.mix_weights[:, : self.ages],
                 self.samples,
                 settings.learning_rate,
                 settings.proximal,
                 usual,
-            ),
+            )
         )
 
     @cached_property
@@ -161,10 +159,10 @@ class RelaxedTask:
         """The task's part of the objective; its gradient is written to its place in `gradient`."""
         t, p = self.task, self.problem
         e, B = np.exp(self.get(v, "steps")), np.exp(self.get(v, "batch"))
-        at = Shared(
+        at = RelaxedSchedule(
             self.shares(v), e, B, self.get(v, "compute") * self.unit_s, self.get(v, "end") * self.unit_s
         )
-        value, slope = self.quality(at)
+        value, slope = self.loss(at)
         joules = np.exp(self.get(v, "energy")) * (t.price_of_J * p.c2)
         self.get(gradient, "x")[:] = t.weight * slope.x[self.slot, self.device, self.stale] + self.radio_cost
         self.get(gradient, "steps")[:] = t.weight * slope.steps * e
@@ -246,7 +244,7 @@ def first_point(relaxed: RelaxedProblem, seed: int) -> FloatArray:
 
 
 def _relax_task(problem: Problem, task: TaskProblem, first: int) -> RelaxedTask:
-    ages = 1 if isinstance(task.loss_model, Theorem1) else task.most_stale + 1
+    ages = task.most_stale + 1 if task.loss_model.considers_stale else 1
     G = task.slots
     stale = np.arange(ages)
     slot, device, age = (

@@ -49,27 +49,27 @@ def rounded(
     Where no rounding is feasible, devices whose battery would not last and slow transfers get less to do.
     """
     rng = generator(seed, "sca.rounding")
-    found: list[Rounded] = []
+    polished: list[Rounded] = []
     try:
-        for one in _promising(relaxed, points, rng, effort):
-            found.append(polish(relaxed.problem, one, effort))
-        _relieve(relaxed, points[-1], found, effort)
+        for decisions in _promising(relaxed, points, rng, effort):
+            polished.append(polish(relaxed.problem, decisions, effort))
+        _relieve(relaxed, points[-1], polished, effort)
     except CutOff:
-        if not found:
+        if not polished:
             raise
-    return min(found, key=_rank)
+    return min(polished, key=_rank)
 
 
-def _relieve(relaxed: RelaxedProblem, last: FloatArray, found: list[Rounded], effort: Effort) -> None:
+def _relieve(relaxed: RelaxedProblem, last: FloatArray, polished: list[Rounded], effort: Effort) -> None:
     """More roundings until one is feasible, each with less to do for those that broke a limit in the last one."""
     shares = [task.shares(last) for task in relaxed.tasks]
-    at = min(found, key=_rank)
+    at = min(polished, key=_rank)
     for _ in range(REPAIRS):
-        if min(found, key=_rank).violation == 0.0:
+        if min(polished, key=_rank).violation == 0.0:
             break
         shares = _relieved(relaxed, shares, at.decisions)
         at = polish(relaxed.problem, _decisions(relaxed, _orders(relaxed, shares, None), last), effort)
-        found.append(at)
+        polished.append(at)
 
 
 def nudged(relaxed: RelaxedProblem, v: FloatArray, share: float) -> FloatArray:
@@ -111,7 +111,7 @@ def _promising(
             if not any(_same(orders, other) for other in tried):
                 tried.append(orders)
                 decisions.append(_decisions(relaxed, orders, v))
-    others = sorted(decisions[1:], key=lambda one: _rank(_measured(relaxed.problem, one)))
+    others = sorted(decisions[1:], key=lambda each: _rank(_measured(relaxed.problem, each)))
     slots = sum(task.shape[0] for task in relaxed.tasks)
     return [decisions[0], *others[: (FEW_POLISHED if slots > MANY_SLOTS else POLISHED) - 1]]
 
@@ -132,12 +132,12 @@ def _relieved(
         spent += device_J(problem, task, decision)
     tired = spent > problem.world.devices.battery_J
     out = []
-    for own, x, decision in zip(relaxed.tasks, shares, decisions, strict=True):
+    for relaxed_task, x, decision in zip(relaxed.tasks, shares, decisions, strict=True):
         changed = np.where(tired[None, :, None], x * RELIEF, x + 1e-6)
-        window = own.task.window_s[decision.device]
-        if (times_of(own.task, decision).end_s > window * (1 + FEASIBLE)).any():
-            usual = float(np.median(own.transfer_s[np.isfinite(own.transfer_s)]))
-            changed = (changed + 1e-3) * np.exp(-np.minimum(own.transfer_s / usual, 50.0))
+        window = relaxed_task.task.window_s[decision.device]
+        if (times_of(relaxed_task.task, decision).end_s > window * (1 + FEASIBLE)).any():
+            usual = float(np.median(relaxed_task.transfer_s[np.isfinite(relaxed_task.transfer_s)]))
+            changed = (changed + 1e-3) * np.exp(-np.minimum(relaxed_task.transfer_s / usual, 50.0))
         out.append(np.asarray(changed))
     return out
 
@@ -202,8 +202,8 @@ def _measured(problem: Problem, decisions: tuple[TaskDecision, ...]) -> Rounded:
     return Rounded(decisions, total, worst if worst > FEASIBLE else 0.0)
 
 
-def _rank(one: Rounded) -> tuple[float, float]:
-    return (round(one.violation, 6), one.objective)
+def _rank(schedule: Rounded) -> tuple[float, float]:
+    return (round(schedule.violation, 6), schedule.objective)
 
 
 def _same(a: Sequence[Order], b: Sequence[Order]) -> bool:

@@ -206,13 +206,13 @@ def _cones(
     move = csr_matrix((np.ones(len(order)), (starts[place] + 2 + within, order)), shape=(total, len(order)))
     steps = -2.0 * (move @ family.rows)
     w = cone_at + np.arange(len(bent))
-    own = csr_matrix(
+    extra = csr_matrix(
         (-np.ones(2 * len(bent)), (np.concatenate([starts, starts + 1]), np.concatenate([w, w]))),
         shape=(total, count),
     )
     b = np.zeros(total)
     b[starts], b[starts + 1] = 1.0, -1.0
-    A = bmat([[steps, csr_matrix((total, slacks)), own]])
+    A = bmat([[steps, csr_matrix((total, slacks)), extra]])
     assert A.shape[1] == n + slacks + count
     return A, b, sizes.tolist()
 
@@ -222,10 +222,10 @@ def _rows_of(task: RelaxedTask, size: int) -> tuple[Any, FloatArray, Any, FloatA
     pick = _Columns(task, size)
     G, I, S = task.shape  # noqa: E741
     n = len(task.slot)
-    one = np.ones(n)
-    cover = csr_matrix((one, (task.slot, np.arange(n))), shape=(G, n))
-    by_device = csr_matrix((one, (task.slot * I + task.device, np.arange(n))), shape=(G * I, n))
-    by_age = csr_matrix((one, (task.slot * S + task.stale, np.arange(n))), shape=(G * S, n))
+    ones = np.ones(n)
+    cover = csr_matrix((ones, (task.slot, np.arange(n))), shape=(G, n))
+    by_device = csr_matrix((ones, (task.slot * I + task.device, np.arange(n))), shape=(G * I, n))
+    by_age = csr_matrix((ones, (task.slot * S + task.stale, np.arange(n))), shape=(G * S, n))
     work = pick("steps") + pick("batch")
     spread = block_diag([csr_matrix(np.ones((1, I)))] * G)
 

@@ -144,14 +144,14 @@ def curvature(relaxed: RelaxedProblem, v: FloatArray, seed: int = 0, effort: Eff
         diagonal[task.at["end"]] = np.abs(task.get(slope, "end")) / np.maximum(task.get(v, "end"), 1.0)
         diagonal[task.at["energy"]] = _EXP * np.maximum(slope[task.at["energy"]], 1e-12)
     none = np.zeros(0)
-    found = Curvature(
+    known = Curvature(
         diagonal,
         _matrix(entries or [(none.astype(int), none.astype(int), none)], (len(strengths), relaxed.size)),
         np.asarray(strengths),
     )
     for task in relaxed.tasks:
-        most = max(most, SAFETY * _left(relaxed, task, v, found, rng, effort))
-    return replace(found, most=most)
+        most = max(most, SAFETY * _left(relaxed, task, v, known, rng, effort))
+    return replace(known, most=most)
 
 
 def _hessian(
@@ -196,14 +196,14 @@ def _left(
     relaxed: RelaxedProblem,
     task: RelaxedTask,
     v: FloatArray,
-    found: Curvature,
+    modelled: Curvature,
     rng: np.random.Generator,
     effort: Effort,
 ) -> float:
     """Largest |eigenvalue| of the Hessian less the directions found, in units of the diagonal found."""
     whole = slice(task.first, task.last)
-    known = found.diagonal[whole] > 0
-    scale = np.where(known, 1.0 / np.sqrt(np.where(known, found.diagonal[whole], 1.0)), 0.0)
+    known = modelled.diagonal[whole] > 0
+    scale = np.where(known, 1.0 / np.sqrt(np.where(known, modelled.diagonal[whole], 1.0)), 0.0)
     along = _Along(task, whole)
     direction = along(rng.normal(size=len(scale)) * known)
     largest = 0.0
@@ -211,7 +211,7 @@ def _left(
         moved = np.zeros(relaxed.size)
         moved[whole] = along(scale * direction / max(float(np.linalg.norm(direction)), 1e-300))
         bent = _hessian(relaxed, task, v, moved, effort)
-        bent -= found.directions.T @ (found.strength * (found.directions @ moved))
+        bent -= modelled.directions.T @ (modelled.strength * (modelled.directions @ moved))
         direction = scale * along(bent[whole])
         largest = float(np.linalg.norm(direction))
     return largest
@@ -263,13 +263,13 @@ def _order(task: RelaxedTask, v: FloatArray, size: int) -> Coupling:
     value = task.get(v, "compute") + task.mean_transfer(v) - tau[1:]
     value = value + np.bincount(g, y[g, s] * tau[g - s], minlength=G)
     slots = np.arange(G)
-    end, own = task.at["end"].start, task.at["y"].start
+    end, share = task.at["end"].start, task.at["y"].start
     late = g - s > 0
     transfer = task.transfer_s[task.slot, task.device, task.stale] / task.unit_s
     jacobian = _matrix(
         [
             (task.slot, task.at["x"].start + np.arange(len(task.slot)), transfer),
-            (g, own + g * S + s, tau[g - s]),
+            (g, share + g * S + s, tau[g - s]),
             (g[late], end + (g - s - 1)[late], y[g, s][late]),
             (slots, task.at["compute"].start + slots, np.ones(G)),
             (slots, end + slots, -np.ones(G)),
@@ -282,7 +282,7 @@ def _order(task: RelaxedTask, v: FloatArray, size: int) -> Coupling:
     late = g - s > 0
     rows = _matrix(
         [
-            (r, own + g * S + s, np.ones(n)),
+            (r, share + g * S + s, np.ones(n)),
             (n + r, end + g - 1, np.ones(n)),
             ((n + r)[late], end + (g - s - 1)[late], -np.ones(int(late.sum()))),
         ],
@@ -338,12 +338,12 @@ def _battery(relaxed: RelaxedProblem, v: FloatArray) -> Coupling:
         each = np.where(np.isfinite(each), each, 0.0) + joules[:, None]
         value += (z * each).sum(axis=0) / battery
         g, i = (a.ravel() for a in np.meshgrid(np.arange(G), np.arange(I), indexing="ij"))
-        own, energy = task.at["z"].start + g * I + i, task.at["energy"].start + g
+        device_share, energy = task.at["z"].start + g * I + i, task.at["energy"].start + g
         share = joules[g] / battery[i]
-        entries += [(i, own, each[g, i] / battery[i]), (i, energy, z[g, i] * share)]
+        entries += [(i, device_share, each[g, i] / battery[i]), (i, energy, z[g, i] * share)]
         r, n = count + np.arange(len(g)), len(g)
         rows += [
-            (r, own, np.sqrt(_EXPM1 * share)),
+            (r, device_share, np.sqrt(_EXPM1 * share)),
             (n + r, energy, np.sqrt(share * (_EXP * np.maximum(z[g, i], 0.0) + _EXPM1))),
         ]
         group += [i, i]
@@ -363,9 +363,11 @@ def _window(task: RelaxedTask, v: FloatArray, size: int) -> Coupling:
     r = np.arange(len(slots))
     end = task.at["end"].start + slots
     g, i = (a.ravel() for a in np.meshgrid(slots, np.arange(I), indexing="ij"))
-    own = task.at["z"].start + g * I + i
+    device_share = task.at["z"].start + g * I + i
     value = v[end] - task.get(v, "z").reshape(G, I)[slots] @ window
-    jacobian = _matrix([(r, end, np.ones(len(r))), (np.repeat(r, I), own, -window[i])], (len(r), size))
+    jacobian = _matrix(
+        [(r, end, np.ones(len(r))), (np.repeat(r, I), device_share, -window[i])], (len(r), size)
+    )
     none = np.zeros(0, dtype=np.int64)
     return Coupling("window", value, jacobian, csr_matrix((0, size)), none)
 

@@ -10,7 +10,6 @@ from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.planning.decision import GivenWork, TaskDecision, jobs_from, times_of
 from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.effort_costs import Work
-from dmafl.planning.loss_models.models import Calibrated
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.search.prices import UnitCosts
 from dmafl.planning.search.reassignment_gains import AT_ONCE, ReassignmentGains, reassignment_gains
@@ -26,8 +25,8 @@ BALANCE_FIRST = 1e3
 
 
 def orders_to_try(task: TaskProblem) -> tuple[str, ...]:
-    """Bounds judge slots apart: the cheap order is best for them. A prediction has optima far from one another."""
-    if not isinstance(task.loss_model, Calibrated):
+    """Where slots are judged apart, the cheap order is best. A loss of the balance has optima far from one another."""
+    if task.loss_model.judges_slots_apart:
         return (CHEAP,)
     return (CHEAP, BALANCED, IN_TURN) if len(task.usable) <= task.slots else (CHEAP, BALANCED)
 
@@ -45,21 +44,21 @@ def start_order(
     work: FloatArray,
     kind: str = CHEAP,
 ) -> IntArray:
-    """Slot after slot the device that costs least, with what it does to the balance if the quality knows it.
+    """Slot after slot the device that costs least, with what it does to the balance if the loss model knows it.
 
     A device that falls behind its participation floor goes first. `work`: samples that each device would compute, (I,).
     """
-    usable, quality = task.usable, task.loss_model
+    usable, loss_model = task.usable, task.loss_model
     if kind == IN_TURN:
         return np.resize(usable, task.slots)
     version = in_flight_versions(task.slots, in_flight)
     order = np.empty(task.slots, dtype=np.int64)
     F, sign, weight = np.zeros((len(usable), 1)), np.ones(1), 0.0
-    if isinstance(quality, Calibrated) and (kind == BALANCED or quality.knows_balance):
-        balance = quality.gram if kind == BALANCED else quality.balance
+    balance = loss_model.start_balance(gram_alone=kind == BALANCED)
+    if balance is not None:
         F, sign = balance.columns[usable], balance.sign
         weight = task.weight / ((1.0 - MEMORY**2) * task.slots)  # a share stays in the memory for some slots
-    plain = None if isinstance(quality, Calibrated) else _plain(problem, task, float(np.median(work)))
+    plain = _plain(problem, task, float(np.median(work))) if loss_model.judges_slots_apart else None
     direction, total = np.zeros(F.shape[1]), 0.0
     alpha = task.mix_weights[np.arange(task.slots), np.arange(task.slots) - version]
     busy = np.zeros(len(usable), dtype=np.int64)  # slots until a device is free again
@@ -70,7 +69,7 @@ def start_order(
             slots = slice(g, g + some)
             cost = costs.transfers(task, version, slots) + costs.sample * work
             if plain is not None:
-                cost += task.weight * quality.replacements(plain, slots=slots)
+                cost += task.weight * loss_model.replacements(plain, slots=slots)
             cost = cost[:, usable]
             if kind == BALANCED:
                 full = float(np.abs(F**2 @ sign).mean())
@@ -95,7 +94,7 @@ def start_order(
 
 
 def _plain(problem: Problem, task: TaskProblem, work: float) -> TaskJobs:
-    """A fresh order with middling work, in which bounds tell slot by slot what devices do to them."""
+    """A fresh order with middling work, in which `replacements` say slot by slot what devices do to the loss."""
     G = task.slots
     steps = float(np.clip(np.sqrt(work), *task.steps_range))
     device = np.resize(task.usable, G)

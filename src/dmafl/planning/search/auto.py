@@ -41,17 +41,18 @@ def auto(
     """The best whole decisions found; `starts` are further ones to begin from, e.g. those of a plan to be revised."""
     candidates = _candidates(problem, effort)
     candidates, prices = _within_batteries(problem, candidates, effort.hurried(BATTERY_TIME))
-    relaxed: Sequence[TaskDecision] = [one.decision for one in candidates]
-    if problem.quality == "calibrated" and effort.leaves():  # for bounds, slots apart, the descent is enough
+    relaxed: Sequence[TaskDecision] = [candidate.decision for candidate in candidates]
+    apart = all(task.loss_model.judges_slots_apart for task in problem.tasks)
+    if not apart and effort.leaves():  # where slots are judged apart, the descent is enough
         relaxed = search(problem, relaxed, effort.part(FIRST_SHARE).hurried(SEARCH_TIME), seed, prices=prices)
     best = _finish(problem, relaxed, effort, "descent")
     for given in starts:
         best = _better(best, _finish(problem, given, effort, "start"))
-    if best.found.violation > 0:
+    if best.incumbent.violation > 0:
         quickest = [fastest(problem, task, effort) for task in problem.tasks]
         best = _better(best, _finish(problem, quickest, effort, "fastest"))
     if few_schedules(problem, MOST_SCHEDULES) and effort.leaves():
-        best = _better(best, _kept(exhaustive(problem, effort, best.found.decisions), effort))
+        best = _better(best, _kept(exhaustive(problem, effort, best.incumbent.decisions), effort))
     return _searched(problem, best, effort, seed)
 
 
@@ -72,27 +73,27 @@ def _searched(problem: Problem, best: _Finished, effort: Effort, seed: int) -> I
             break
         moved = search(problem, best.exact, effort, seed + number, prices=best.prices)
         tried = _finish(problem, moved, effort, "search")
-        gained = share_gained(best.found.objective, tried.found.objective)
+        gained = share_gained(best.incumbent.objective, tried.incumbent.objective)
         in_vain = 0 if gained > ENOUGH else in_vain + 1
         best = _better(best, tried)
     if effort.leaves():
-        moved = search(problem, best.found.decisions, effort, seed + SEARCHES)
+        moved = search(problem, best.incumbent.decisions, effort, seed + SEARCHES)
         best = _better(best, _kept(incumbent_of(problem, moved), effort))
-        effort.tell("whole", best.found)
-    return best.found
+        effort.report("whole", best.incumbent)
+    return best.incumbent
 
 
 @dataclass(frozen=True, eq=False)
 class _Finished:
     """Whole decisions, and where they come from: exact resources and the prices of limits there."""
 
-    found: Incumbent
+    incumbent: Incumbent
     exact: tuple[TaskDecision, ...] = ()
     prices: LimitPrices | None = None
 
 
 def _better(a: _Finished, b: _Finished) -> _Finished:
-    return min(a, b, key=lambda one: order(one.found))
+    return min(a, b, key=lambda finished: order(finished.incumbent))
 
 
 def _without_past(problem: Problem) -> bool:
@@ -110,14 +111,14 @@ def _best_of_task(problem: Problem, task: TaskProblem, battery: FloatArray, effo
                 break
             descent = BlockDescent(problem, task, in_flight, battery, order=order_of_start, effort=effort)
             tried.append((descent, descent.run(rounds=0)))
-        tried.sort(key=lambda one: one[0].rank(one[1]))
-        for descent, candidate in tried[: 1 if problem.quality == "calibrated" else 2]:
+        tried.sort(key=lambda pair: pair[0].rank(pair[1]))
+        for descent, candidate in tried[: 2 if task.loss_model.judges_slots_apart else 1]:
             if effort.leaves(0.3):
                 tried.append((descent, descent.run(candidate.decision)))
     except CutOff:
         if not tried:
             return BlockDescent(problem, task, 1, battery).candidate(fastest(problem, task))
-    return min(tried, key=lambda one: one[0].rank(one[1]))[1]
+    return min(tried, key=lambda pair: pair[0].rank(pair[1]))[1]
 
 
 def _within_batteries(
@@ -127,19 +128,19 @@ def _within_batteries(
     battery = problem.world.devices.battery_J
     price = np.zeros(problem.devices)
     for _ in range(BATTERY_ROUNDS):
-        over = used_J(problem, [one.decision for one in candidates]) / battery
+        over = used_J(problem, [candidate.decision for candidate in candidates]) / battery
         if (over <= 1.0).all() or not effort.leaves():
             break
         base = max(float(np.mean([task.price_of_J for task in problem.tasks])) * problem.c2, 1e-12)
         price = np.where(over > 1.0, np.maximum(price, 0.3 * base) * np.clip(over, 1.3, 4.0), price)
         try:
             candidates = [
-                _again(problem, task, one, price, effort)
-                for task, one in zip(problem.tasks, candidates, strict=True)
+                _again(problem, task, candidate, price, effort)
+                for task, candidate in zip(problem.tasks, candidates, strict=True)
             ]
         except CutOff:
             break
-    return candidates, LimitPrices(np.asarray([one.window_price for one in candidates]), price)
+    return candidates, LimitPrices(np.asarray([candidate.window_price for candidate in candidates]), price)
 
 
 def _again(
@@ -155,20 +156,20 @@ def _again(
 
 def _finish(problem: Problem, relaxed: Sequence[TaskDecision], effort: Effort, stage: str) -> _Finished:
     """Exact resources at this schedule, then whole numbers."""
-    found, exact, prices = whole_and_repaired(problem, relaxed, effort), tuple(relaxed), None
-    effort.keep(found)
+    incumbent, exact, prices = whole_and_repaired(problem, relaxed, effort), tuple(relaxed), None
+    effort.keep(incumbent)
     if _without_past(problem) and sum(task.slots for task in problem.tasks) <= EXACT_JOBS:
         solved = solve_resources(problem, _kept_versions(problem, relaxed), effort)
         exact, prices = solved.decisions, LimitPrices(solved.window_prices, solved.battery_prices)
-        found = better(found, whole_and_repaired(problem, exact, effort))
-    effort.tell(stage, found)
-    return replace(_kept(found, effort), exact=exact, prices=prices)
+        incumbent = better(incumbent, whole_and_repaired(problem, exact, effort))
+    effort.report(stage, incumbent)
+    return replace(_kept(incumbent, effort), exact=exact, prices=prices)
 
 
-def _kept(found: Incumbent, effort: Effort) -> _Finished:
+def _kept(incumbent: Incumbent, effort: Effort) -> _Finished:
     """Choices that a cut-off leaves in hand."""
-    effort.keep(found)
-    return _Finished(found)
+    effort.keep(incumbent)
+    return _Finished(incumbent)
 
 
 def _kept_versions(problem: Problem, decisions: Sequence[TaskDecision]) -> list[TaskDecision]:

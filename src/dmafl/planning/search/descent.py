@@ -12,7 +12,7 @@ from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.effort_costs import Work
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.search.assignment import CHEAP, improve, in_flight_versions, start_order, valid_versions
-from dmafl.planning.search.best_work import best_work, label_pull
+from dmafl.planning.search.best_work import best_work
 from dmafl.planning.search.prices import TaskPrices, UnitCosts, unit_costs
 from dmafl.theory.jobs import TaskJobs
 
@@ -79,10 +79,10 @@ class BlockDescent:
                 self.task, decision, self.jobs, self._priced, costs, self.drawn, self.effort
             )
             decision = self.meet_window(decision)
-            found = self.candidate(decision)
-            if self.rank(found) >= self.rank(best):
+            candidate = self.candidate(decision)
+            if self.rank(candidate) >= self.rank(best):
                 break
-            best = found
+            best = candidate
         return best
 
     def rank(self, candidate: Candidate) -> tuple[float, float]:
@@ -130,10 +130,10 @@ class BlockDescent:
         )
         return self.meet_window(valid_versions(decision, self.problem.devices, task.first_free))
 
-    def respond(self, decision: TaskDecision, labels: FloatArray) -> TaskDecision:
-        """The best work and frequencies at the prices of this moment; `labels` from `label_pull`."""
+    def respond(self, decision: TaskDecision, slow_slopes: FloatArray) -> TaskDecision:
+        """The best work and frequencies at the prices of this moment; `slow_slopes` as in `best_work`."""
         jobs = self.jobs(decision)
-        return best_work(self.task, decision, jobs, self.costs(jobs), labels, self.effort)
+        return best_work(self.task, decision, jobs, self.costs(jobs), slow_slopes, self.effort)
 
     def meet_window(self, decision: TaskDecision, restarts: int = MOST_RESTARTS) -> TaskDecision:
         """Respond to prices; where the window is missed, raise the price of time until it is met, if it can be.
@@ -143,22 +143,22 @@ class BlockDescent:
         if self.drawn is not None:
             return self.drawn.given_to(decision)
         self._spend(Work.LABELS)
-        labels = label_pull(self.task.loss_model, self.jobs(decision))
+        slow_slopes = self.task.loss_model.slow_slopes(self.jobs(decision))
         early = -EARLY * float(self.task.window_s.min())
         missed: tuple[float, float] | None = None  # logarithm of a price that is too low, and how late
         met: tuple[float, float] | None = None
         best = decision
         if self.window_price == 0.0:
-            best = self.respond(decision, labels)
+            best = self.respond(decision, slow_slopes)
             if late_s(self.task, best) <= 0:
                 return best
             self.window_price = self._first_price(best)
-        found = best
+        response = best
         for _ in range(HALVINGS):
-            found = self.respond(found, labels)
-            late, at = late_s(self.task, found), float(np.log(self.window_price))
+            response = self.respond(response, slow_slopes)
+            late, at = late_s(self.task, response), float(np.log(self.window_price))
             if late <= 0:
-                met, best = (at, late), found
+                met, best = (at, late), response
                 if late > early:
                     return best
             else:
@@ -177,7 +177,7 @@ class BlockDescent:
                 return self.meet_window(best, restarts - 1)
             self.window_price = float(np.exp(at))
         if met is None:
-            return found
+            return response
         self.window_price = float(np.exp(met[0]))
         return best
 

@@ -94,11 +94,15 @@ def _best_of_task(
     try:
         for device, version in _to_try(problem, task, effort, known):
             quick.append(_quick(problem, task, device, version, effort))
-        quick.sort(key=lambda one: _rank(task, one))
+        quick.sort(key=lambda candidate: _rank(task, candidate))
         _all_exact(problem, task, quick, effort, best)
     except CutOff:
         if not best:
-            return min(quick, key=lambda one: _rank(task, one)).decision if quick else fastest(problem, task)
+            return (
+                min(quick, key=lambda candidate: _rank(task, candidate)).decision
+                if quick
+                else fastest(problem, task)
+            )
     return best[-1].decisions[0]
 
 
@@ -110,14 +114,14 @@ def _to_try(
     if known is None:
         return every
     costs = []
-    for one in every:
+    for schedule in every:
         effort.spend(Work.EVALUATION, problem.quality, task.slots)
-        costs.append(cost_of(problem, task, _with_work_of(known, *one)).total)
+        costs.append(cost_of(problem, task, _with_work_of(known, *schedule)).total)
     return [every[k] for k in np.argsort(costs, kind="stable")[:MOST_RANKED]]
 
 
-def _rank(task: TaskProblem, one: Candidate) -> tuple[bool, float]:
-    return max(one.late_s, 0.0) > 0.05 * float(task.window_s.min()), one.cost
+def _rank(task: TaskProblem, candidate: Candidate) -> tuple[bool, float]:
+    return max(candidate.late_s, 0.0) > 0.05 * float(task.window_s.min()), candidate.cost
 
 
 def _all_exact(
@@ -126,22 +130,22 @@ def _all_exact(
     """Exact resources for one schedule after another; `best` grows by everyone that is better than all before."""
     alone = replace(problem, tasks=(task,))
     most_gained = 0.0
-    for one in quick:
+    for candidate in quick:
         if best:
-            hopeless = one.cost * (1.0 - 2.0 * most_gained - MARGIN) > best[-1].objective
+            hopeless = candidate.cost * (1.0 - 2.0 * most_gained - MARGIN) > best[-1].objective
             if (hopeless and best[-1].violation == 0) or not effort.leaves():
                 break
-        found = _exact(alone, task, one, effort)
-        if one.late_s <= 0:
-            most_gained = max(most_gained, share_gained(one.cost, found.objective))
-        if not best or better(found, best[-1]) is found:
-            best.append(found)
-            effort.tell("exhaustive", found)
+        exact = _exact(alone, task, candidate, effort)
+        if candidate.late_s <= 0:
+            most_gained = max(most_gained, share_gained(candidate.cost, exact.objective))
+        if not best or better(exact, best[-1]) is exact:
+            best.append(exact)
+            effort.report("exhaustive", exact)
 
 
-def _exact(alone: Problem, task: TaskProblem, one: Candidate, effort: Effort) -> Incumbent:
+def _exact(alone: Problem, task: TaskProblem, candidate: Candidate, effort: Effort) -> Incumbent:
     """A schedule with its exact resources in whole numbers, and single steps around them."""
-    decision = one.decision.with_(version=times_of(task, one.decision).version)
+    decision = candidate.decision.with_(version=times_of(task, candidate.decision).version)
     much = decision.with_(steps=np.full(task.slots, task.steps_range[1]))
     starts = [
         [decision],
@@ -156,8 +160,8 @@ def _with_work_of(known: TaskDecision, device: np.ndarray, version: np.ndarray) 
     """A schedule with steps and batches of its slots as known, and frequencies of its devices."""
     frequency = {int(i): float(f) for i, f in zip(known.device, known.frequency_Hz, strict=True)}
     usual = float(np.median(known.frequency_Hz))
-    own = np.asarray([frequency.get(int(i), usual) for i in device])
-    return TaskDecision(device, version, known.steps, known.batch, own)
+    frequencies = np.asarray([frequency.get(int(i), usual) for i in device])
+    return TaskDecision(device, version, known.steps, known.batch, frequencies)
 
 
 def _quick(

@@ -49,7 +49,7 @@ def search(
     Without `schedule_too`, devices and versions stay, and only work and frequencies move. With `prices`, limits that
     have one may be missed a little for it: exact resources bring them back.
     """
-    found, rng = list(decisions), generator(seed, "planner.local_search")
+    best, rng = list(decisions), generator(seed, "planner.local_search")
     rooms = [
         _Room(problem, task, Moves(problem, task, rng, schedule_too=schedule_too), prices)
         for task in problem.tasks
@@ -66,11 +66,11 @@ def search(
                 n, G = how_many(task), task.slots
                 effort.spend(Work.NEIGHBOURS, problem.quality, G, n * G, calls=n)
             except CutOff:
-                return found
-            others = used_J(problem, found) - device_J(problem, task, found[j])
-            found[j], tried = rooms[j].moved(found[j], others)
+                return best
+            others = used_J(problem, best) - device_J(problem, task, best[j])
+            best[j], tried = rooms[j].moved(best[j], others)
             left[j] -= tried
-    return found
+    return best
 
 
 class _Room:
@@ -99,7 +99,7 @@ class _Room:
             return decision, len(drawn)
         best, least = good[0], float(value[1:].min())
         together = [overlaid(decision, good[:count]) for count in TOGETHER if count < 2 * len(good)]
-        together = [one for one in together if allowed(self.task, one, decision)]
+        together = [neighbour for neighbour in together if allowed(self.task, neighbour, decision)]
         if together:
             costs = costs_of(self.problem, self.task, together)
             value = self._value(costs, self._used_J(together, costs) + others_J, late_s, room_J)
@@ -110,9 +110,9 @@ class _Room:
     def _used_J(self, decisions: list[TaskDecision], costs: BatchedCosts) -> FloatArray:
         """E^U + E^C of every device in this task, by decision, (n, I)."""
         n, devices = len(decisions), self.problem.devices
-        rows = np.arange(n)[:, None] * devices + np.stack([one.device for one in decisions])
-        own = np.bincount(rows.ravel(), costs.device_J.ravel(), minlength=n * devices)
-        return np.asarray(own, dtype=np.float64).reshape(n, devices)
+        rows = np.arange(n)[:, None] * devices + np.stack([decision.device for decision in decisions])
+        used = np.bincount(rows.ravel(), costs.device_J.ravel(), minlength=n * devices)
+        return np.asarray(used, dtype=np.float64).reshape(n, devices)
 
     def _value(
         self, costs: BatchedCosts, used_J: FloatArray, late_s: float, room_J: FloatArray

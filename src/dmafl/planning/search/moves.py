@@ -26,12 +26,12 @@ class Moves:
 
     def drawn(self, decision: TaskDecision, count: int) -> list[TaskDecision]:
         """Up to `count` neighbours that keep rules S0 to S2 and the participation floor."""
-        found = []
+        neighbours = []
         for kind in self.rng.integers(len(self.kinds), size=count).tolist():
             moved = self.kinds[kind](decision, self._slot())
             if moved is not None and (kind < 3 or allowed(self.task, moved, decision)):
-                found.append(moved)
-        return found
+                neighbours.append(moved)
+        return neighbours
 
     def _slot(self) -> int:
         return int(self.rng.integers(self.task.first_free, self.task.slots))
@@ -57,8 +57,8 @@ class Moves:
         if decision.device[g] == decision.device[h]:
             return None
         names = ("device", "steps", "batch", "frequency_Hz")
-        one, other = ({name: getattr(decision, name)[k] for name in names} for k in (g, h))
-        return _with(_with(decision, g, **other), h, **one)
+        first, other = ({name: getattr(decision, name)[k] for name in names} for k in (g, h))
+        return _with(_with(decision, g, **other), h, **first)
 
     def _copy(self, decision: TaskDecision, g: int) -> TaskDecision | None:
         """The device of another slot, with its work."""
@@ -110,7 +110,7 @@ def allowed(task: TaskProblem, decision: TaskDecision, before: TaskDecision) -> 
     if not task.fewest_slots:
         return True
     most = int(task.usable.max()) + 1
-    now, was = (np.bincount(one.device, minlength=most)[task.usable] for one in (decision, before))
+    now, was = (np.bincount(each.device, minlength=most)[task.usable] for each in (decision, before))
     return bool((now >= np.minimum(task.fewest_slots, was)).all())
 
 
@@ -119,15 +119,15 @@ def overlaid(base: TaskDecision, moved: list[TaskDecision]) -> TaskDecision:
     names = ("device", "version", "steps", "batch", "frequency_Hz")
     columns = {name: getattr(base, name).copy() for name in names}
     taken = np.zeros(len(base.device), dtype=bool)
-    for one in moved:
+    for move in moved:
         changed = np.zeros(len(taken), dtype=bool)
         for name in names:
-            changed |= getattr(one, name) != getattr(base, name)
+            changed |= getattr(move, name) != getattr(base, name)
         if (changed & taken).any():
             continue
         taken |= changed
         for name in names:
-            columns[name][changed] = getattr(one, name)[changed]
+            columns[name][changed] = getattr(move, name)[changed]
     return TaskDecision(**columns)
 
 

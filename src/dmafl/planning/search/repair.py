@@ -25,25 +25,25 @@ def whole_and_repaired(
     problem: Problem, decisions: Sequence[TaskDecision], effort: Effort = UNLIMITED
 ) -> Incumbent:
     """Real decisions in whole numbers, within the limits if they can be."""
-    found = repaired(problem, whole(problem, decisions, effort), effort)
+    kept = repaired(problem, whole(problem, decisions, effort), effort)
     for task in problem.tasks:
         effort.spend(Work.EVALUATION, problem.quality, task.slots)
-    return incumbent_of(problem, found)
+    return incumbent_of(problem, kept)
 
 
 def repaired(
     problem: Problem, decisions: Sequence[TaskDecision], effort: Effort = UNLIMITED
 ) -> list[TaskDecision]:
     """The same decisions if they keep the limits; otherwise changed as little as these simple rules allow."""
-    found = list(decisions)
+    changed = list(decisions)
     for _ in range(3):
-        found = [
-            _in_time(task, decision, effort) for task, decision in zip(problem.tasks, found, strict=True)
+        changed = [
+            _in_time(task, decision, effort) for task, decision in zip(problem.tasks, changed, strict=True)
         ]
-        if not overdrawn(problem, found).any():
+        if not overdrawn(problem, changed).any():
             break
-        found = _within_batteries(problem, found, effort)
-    return found
+        changed = _within_batteries(problem, changed, effort)
+    return changed
 
 
 def overdrawn(problem: Problem, decisions: Sequence[TaskDecision]) -> FloatArray:

@@ -51,7 +51,9 @@ def _within_batteries(problem: Problem, decisions: list[TaskDecision], effort: E
     """Smaller batches on devices whose battery the rounding has overdrawn."""
     battery = problem.world.devices.battery_J
     for _ in range(int(max(task.batch_range[1] for task in problem.tasks))):
-        effort.spend(Work.REPAIR, problem.quality, sum(len(one.device) for one in decisions), problem.devices)
+        effort.spend(
+            Work.REPAIR, problem.quality, sum(len(each.device) for each in decisions), problem.devices
+        )
         over = used_J(problem, decisions) > battery
         if not np.any(over):
             return decisions
