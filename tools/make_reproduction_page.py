@@ -23,7 +23,7 @@ from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes
 from dmafl.reports.figures.saving import save_figure
 from dmafl.reports.figures.study import figures
 from dmafl.reports.study import derive
-from dmafl.reports.tables.study_markdown import NOT_RUN, markdown_table
+from dmafl.reports.tables.markdown import NOT_RUN, markdown_table
 from dmafl.scenario.presets import preset
 
 ROOT = Path(__file__).resolve().parents[1]

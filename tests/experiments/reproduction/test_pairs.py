@@ -4,7 +4,7 @@ from dmafl.base.statistics import Interval
 from dmafl.experiments.reproduction.claims import judge
 from dmafl.experiments.reproduction.pairs import pairs
 from dmafl.experiments.reproduction.verdicts import ABOVE, Claim, Comparison
-from dmafl.reports.tables.study_markdown import pairs_markdown
+from dmafl.reports.tables.study_files import pairs_markdown
 from support.made_up_outcomes import by_scheme, gathered
 
 

@@ -7,14 +7,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from dmafl.experiments.reproduction.ablation import ablation
-from dmafl.experiments.reproduction.claims import judge
+from dmafl.experiments.reproduction.findings import Findings
 from dmafl.experiments.reproduction.kept_outcomes import kept_outcomes
 from dmafl.experiments.reproduction.presets import OPEN_CHOICES, study_of
-from dmafl.experiments.reproduction.readings import readings
 from dmafl.experiments.reproduction.results import Results
 from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes
-from dmafl.experiments.reproduction.targets import ratios
 from dmafl.reports.tables.study_files import write_outcomes, write_tables
 
 AGAIN = "run tools/make_reproduction_page.py"
@@ -38,9 +35,7 @@ def test_choices_on_the_page_are_those_of_the_study(tool):
 def test_page_and_committed_tables_are_what_the_outcomes_say(tool, preset, tmp_path):
     study = study_of(preset)
     found, missing = kept_outcomes(study, Results(ROOT / "results"))
-    gathered = StudyOutcomes(study, found)
-    claims = judge(gathered)
-    write_tables(gathered, claims, readings(gathered), ratios(gathered), ablation(gathered), tmp_path)
+    write_tables(Findings.of(StudyOutcomes(study, found)), tmp_path)
     write_outcomes(found, tmp_path)
     committed = ROOT / "results" / preset
     for file in tool.COMMITTED:

@@ -11,20 +11,21 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from dmafl.experiments.reproduction.ablation import ablation
 from dmafl.experiments.reproduction.bands import over_aggregations, over_energy
 from dmafl.experiments.reproduction.claims import CLAIMS, judge
-from dmafl.experiments.reproduction.readings import readings
+from dmafl.experiments.reproduction.findings import Findings
 from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes
-from dmafl.experiments.reproduction.targets import ratios
 from dmafl.reports.figures.study import draw_figures, figures
 from dmafl.reports.figures.study_style import STYLES
 from dmafl.reports.html.study_page import content
-from dmafl.reports.study import ended_short, with_models_left_out
+from dmafl.reports.provenance import Provenance, ended_short, with_diverged_updates
+from dmafl.reports.study import short_tables
+from dmafl.reports.tables.markdown import markdown
+from dmafl.reports.tables.study_energy import factor_text
 from dmafl.reports.tables.study_files import write_manifest, write_outcomes, write_tables
-from dmafl.reports.tables.study_markdown import rates_markdown
+from dmafl.reports.tables.study_runs import rates_table
 from dmafl.reports.terminal.console import Terminal
-from dmafl.reports.terminal.study_tables import ablation_table, claims_table, ratios_table, times
+from dmafl.reports.terminal.shown_table import shown_table
 from dmafl.reports.terminal.study_view import StudyView
 from support.made_up_outcomes import STUDY, by_scheme, gathered, of_study, task
 
@@ -113,9 +114,9 @@ def test_bands_over_energy_are_at_equal_energies() -> None:
 
 
 def test_tables_are_written(tmp_path: Path) -> None:
-    found = gathered(MAKE)
-    claims = judge(found)
-    write_tables(found, claims, readings(found), ratios(found), ablation(found), tmp_path)
+    findings = Findings.of(gathered(MAKE))
+    claims = findings.claims
+    write_tables(findings, tmp_path)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "claims.csv").read_text(encoding="utf-8"))))
     assert len(rows) == sum(len(claim.comparisons) for claim in claims)
     (row,) = [
@@ -151,16 +152,15 @@ def test_an_interval_of_missed_targets_has_no_end(tmp_path: Path) -> None:
         missing = unit.scheme == "fedasync" and unit.seed != STUDY.tuning_seed
         return by_scheme({"fedasync": 0.1 if missing else 0.7, "dma-fl": 0.9}, {"fedasync": 3.0})(unit, name)
 
-    found = gathered(make)
+    findings = Findings.of(gathered(make))
     (ratio,) = [
         one
-        for one in ratios(found)
+        for one in findings.ratios
         if (one.partition, one.task, one.scheme, one.share) == ("varied", "mnist", "fedasync", 1.0)
     ]
     assert ratio.raw.first_censored == 3
-    assert times(ratio.raw).endswith(", ∞]")
-    claims = judge(found)
-    write_tables(found, claims, readings(found), ratios(found), ablation(found), tmp_path)
+    assert factor_text(ratio.raw).endswith(", ∞]")
+    write_tables(findings, tmp_path)
     (row,) = [
         one
         for one in csv.DictReader(io.StringIO((tmp_path / "ratios.csv").read_text(encoding="utf-8")))
@@ -170,7 +170,7 @@ def test_an_interval_of_missed_targets_has_no_end(tmp_path: Path) -> None:
     assert (row["ratio_high"], row["guessed"]) == ("", "False")
     (shown,) = [
         one.shown
-        for one in claims[1].comparisons
+        for one in findings.claims[1].comparisons
         if (one.partition, one.task, one.first) == ("varied", "mnist", "fedasync") and "100%" in one.measure
     ]
     assert shown.endswith(", +∞]")
@@ -183,15 +183,15 @@ def test_rates_that_were_tried() -> None:
         place = unit.swept[2] if unit.swept and unit.swept[1] == "place of learning rates" else 0.0
         return task((0.0, 0.5 - 0.1 * abs(place - 2)) if unit.trained else None)
 
-    told = rates_markdown(gathered(make)).splitlines()
+    told = markdown(rates_table(gathered(make))).splitlines()
     assert len(told) == 2 + 3 * 5
     assert told[2 + 2] == "| svhn | 0.025 | 0.500 | 0.500 | 0.500 | 0.500 |"
     own = STUDY.study_run("varied", "fedasync", 1).scenario().tasks["mnist"].learning_rate
     (bold,) = [line for line in told if line.startswith("| mnist | **")]
     assert bold.startswith(f"| mnist | **{own:g}** |")
-    assert "Not run" in rates_markdown(gathered(make, groups=("tuning",)))
+    assert "Not run" in markdown(rates_table(gathered(make, groups=("tuning",))))
     without = [one for one in of_study(make) if one.study_run.partition != "varied"]
-    assert "Not run" in rates_markdown(StudyOutcomes(STUDY, without))
+    assert "Not run" in markdown(rates_table(StudyOutcomes(STUDY, without)))
 
 
 def test_curves_and_totals_are_written(tmp_path: Path) -> None:
@@ -208,16 +208,8 @@ def test_curves_and_totals_are_written(tmp_path: Path) -> None:
 
 
 def test_the_manifest_counts_what_is_there(tmp_path: Path) -> None:
-    write_manifest(
-        STUDY,
-        {"tuning": (2, 3)},
-        {"dmafl": ["0.1.0"]},
-        {"mnist": ["ab"]},
-        ["one"],
-        ["two"],
-        ["ablation"],
-        tmp_path,
-    )
+    provenance = Provenance({"dmafl": ["0.1.0"]}, {"mnist": ["ab"]}, ["one"], ["two"])
+    write_manifest(STUDY, {"tuning": (2, 3)}, provenance, ["ablation"], tmp_path)
     told = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))
     assert told["units"] == {"tuning": {"there": 2, "wanted": 3}}
     assert set(told["scenario_sha256"]) == set(STUDY.partitions)
@@ -242,13 +234,13 @@ def test_runs_that_ended_short_are_named() -> None:
     ]
 
 
-def test_runs_with_models_left_out_are_named(tmp_path: Path) -> None:
+def test_runs_with_diverged_updates_are_named(tmp_path: Path) -> None:
     def make(unit, name):
         broken = 7 if (unit.scheme, unit.seed, name) == ("fedavg-full", 2, "svhn") else 0
         return replace(task((0.0, 0.5)), diverged=broken)
 
     outcomes = of_study(make, replace(STUDY, partitions=("varied",)), ("baselines",))
-    found = with_models_left_out(outcomes)
+    found = with_diverged_updates(outcomes)
     assert len(found) == 1
     assert found[0].startswith("phone, varied, fedavg-full, seed 2: 7 of ")
     assert found[0].endswith(" of svhn")
@@ -259,11 +251,10 @@ def test_runs_with_models_left_out_are_named(tmp_path: Path) -> None:
 
 
 def test_the_page_has_all_claims_and_curves_and_needs_nothing_else() -> None:
-    found = gathered(MAKE)
-    made = content(found, judge(found), readings(found), ratios(found), ablation(found), {"tuning": (3, 3)})
+    made = content(Findings.of(gathered(MAKE)), {"tuning": (3, 3)})
     text = made.page(("study.js",), ("study.css",))
     assert all(f"<td>{claim}</td>" in text for claim in CLAIMS)
-    assert "3 of 3 units" in text
+    assert "3 of 3 study runs" in text
     assert "default-src 'none'" in unescape(text[: text.index("<style>")])
     assert len(made.data["curves"]) == 3 * 8 * 3
     (one,) = [
@@ -277,15 +268,17 @@ def test_the_page_has_all_claims_and_curves_and_needs_nothing_else() -> None:
 
 def test_a_page_of_nothing_says_so() -> None:
     found = gathered(lambda unit, name: task(), groups=("tuning",))
-    made = content(found, judge(found), [], [], [], {"tuning": (3, 3), "baselines": (0, 45)})
+    findings = Findings(found, judge(found), [], [], [])
+    made = content(findings, {"tuning": (3, 3), "baselines": (0, 45)})
     assert made.data["curves"] == []
-    assert "3 of 48 units" in made.main
+    assert "3 of 48 study runs" in made.main
 
 
 def test_tables_for_the_terminal() -> None:
     out = Console(file=io.StringIO(), width=200)
-    found = gathered(MAKE)
-    out.print(claims_table(judge(found)), ratios_table(ratios(found)), ablation_table(ablation(found)))
+    tables = list(short_tables(Findings.of(gathered(MAKE))))
+    assert len(tables) == 3, "claims, ratios and ablation"
+    out.print(*map(shown_table, tables))
     told = out.file.getvalue()
     assert "undecided" in told and "C10" in told
     assert "calibrated + gram" in told and "fedavg-partial" in told

@@ -161,7 +161,7 @@ def test_the_command_shows_all_claims(command) -> None:
     code, told = command("--cached")
     assert code == 0
     assert all(name in told for name in ("C1", "C10", "Energy to fedasync's accuracy"))
-    assert f"{UNITS} of {UNITS} units are there" in told
+    assert f"{UNITS} of {UNITS} study runs are there" in told
 
 
 def test_the_command_shows_the_claims_that_were_asked_for_and_writes_all(command, tmp_path: Path) -> None:

@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from dmafl.experiments.reproduction.ablation import ablation
-from dmafl.experiments.reproduction.claims import CLAIMS, judge
-from dmafl.experiments.reproduction.readings import readings
-from dmafl.experiments.reproduction.targets import ratios
+from dmafl.experiments.reproduction.claims import CLAIMS
+from dmafl.experiments.reproduction.findings import Findings
 from dmafl.reports.html.study_page import write_page
 from reports.html.conftest import PHONE, Visit, asked_elsewhere
 from support.made_up_outcomes import by_scheme, gathered
@@ -24,9 +22,7 @@ LINES = "document.getElementById('plot-{}-0').data.filter(one => one.name).map(o
 def study(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A whole study, as an address."""
     path = tmp_path_factory.mktemp("study") / "study.html"
-    found = gathered(MAKE)
-    counted = {"tuning": (3, 3), "baselines": (27, 27)}
-    write_page(found, judge(found), readings(found), ratios(found), ablation(found), counted, path)
+    write_page(Findings.of(gathered(MAKE)), {"tuning": (3, 3), "baselines": (27, 27)}, path)
     return path.resolve().as_uri()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from math import isinf
 
-from dmafl.reports.terminal.console import number
+from dmafl.reports.numbers import number
 
 MAX_ROWS = 500
 """A table in the page ends here and says so; the files have the rest."""
@@ -111,6 +111,28 @@ def switch(name: str, text: str) -> Html:
         element("input", type="checkbox", data_state=name),
         element("span", text),
         class_="switch",
+    )
+
+
+def toggles(kind: str, legend: str, names: Sequence[str], offered: Sequence[bool] | None = None) -> Html:
+    """A box for each name, or for those that are offered, which shows or hides it everywhere; schemes have a colour."""
+    return element(
+        "fieldset",
+        element("legend", legend),
+        (
+            element(
+                "label",
+                element("input", type="checkbox", checked=True, data_shown=kind, value=place),
+                element(
+                    "span",
+                    element("i", class_="swatch", data_series=place if kind == "schemes" else None),
+                    name,
+                ),
+            )
+            for place, name in enumerate(names)
+            if offered is None or offered[place]
+        ),
+        class_="chips",
     )
 
 

@@ -14,7 +14,7 @@ from dmafl.reports.html import activity, curves, drift
 from dmafl.reports.html import expected_loss as quality
 from dmafl.reports.html.comparisons import chosen_first, compare_schemes
 from dmafl.reports.html.headline import headline
-from dmafl.reports.html.html import Html, element, together
+from dmafl.reports.html.html import Html, element, together, toggles
 from dmafl.reports.html.jobs import packed_jobs
 from dmafl.reports.html.place import places
 from dmafl.reports.html.rerun import notes, rerun
@@ -115,29 +115,8 @@ def _lead(gathered: RunSet) -> Html:
         (element("p", note, class_="note") for note in notes(gathered)),
         element(
             "div",
-            _toggles("schemes", "Schemes", gathered.schemes),
-            _toggles("tasks", "Tasks", gathered.tasks),
+            toggles("schemes", "Schemes", gathered.schemes),
+            toggles("tasks", "Tasks", gathered.tasks),
             class_="filters",
         ),
-    )
-
-
-def _toggles(kind: str, legend: str, names: Sequence[str]) -> Html:
-    """A box for each name that shows or hides it everywhere."""
-    return element(
-        "fieldset",
-        element("legend", legend),
-        (
-            element(
-                "label",
-                element("input", type="checkbox", checked=True, data_shown=kind, value=place),
-                element(
-                    "span",
-                    element("i", class_="swatch", data_series=place if kind == "schemes" else None),
-                    name,
-                ),
-            )
-            for place, name in enumerate(names)
-        ),
-        class_="chips",
     )

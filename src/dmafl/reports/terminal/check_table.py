@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dmafl.reports.terminal.console import console, number, table
+from dmafl.reports.numbers import number
+from dmafl.reports.terminal.console import console, table
 from dmafl.schedule.checks import Check
 
 

@@ -62,10 +62,3 @@ def table(title: str, *columns: str) -> Table:
     for position, column in enumerate(columns):
         made.add_column(column, justify="left" if position == 0 else "right", overflow="fold")
     return made
-
-
-def number(value: float) -> str:
-    """A number with four significant digits and a thousands separator."""
-    if value == 0 or 1e-3 <= abs(value) < 1e6:
-        return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-    return f"{value:.3e}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from dmafl.reports.terminal.console import number, table
+from dmafl.reports.numbers import number
+from dmafl.reports.terminal.console import table
 from dmafl.schedule.jobs import Schedule, realised_staleness
 from dmafl.schedule.timeline import Timeline, energy_J
 from dmafl.world.world import World

@@ -6,8 +6,8 @@ import time
 
 from rich.console import Console
 
+from dmafl.reports.numbers import number
 from dmafl.reports.terminal.bars import Bars
-from dmafl.reports.terminal.console import number
 
 LINES = 4
 """Lines that tell of the probes of a task where there is no terminal."""

@@ -10,7 +10,8 @@ from rich.table import Table
 
 from dmafl.calibration.estimate import Estimate
 from dmafl.calibration.measured import SET_BY_SCENARIO, Measured, MeasuredTask
-from dmafl.reports.terminal.console import number, table
+from dmafl.reports.numbers import number
+from dmafl.reports.terminal.console import table
 from dmafl.scenario.model import Scenario
 from dmafl.theory.calibrated import Calibration
 from dmafl.theory.calibration_fit import FEWEST_PROBES

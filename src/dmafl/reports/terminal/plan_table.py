@@ -6,7 +6,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from dmafl.reports.terminal.console import number, table
+from dmafl.reports.numbers import number
+from dmafl.reports.terminal.console import table
 from dmafl.reports.terminal.energy_table import task_energy_table
 from dmafl.schedule.plan import Plan
 from dmafl.schedule.plan_status import PlanStatus

@@ -9,7 +9,8 @@ from rich.live import Live
 from rich.text import Text
 
 from dmafl.planning.effort import Progress
-from dmafl.reports.terminal.console import console, number
+from dmafl.reports.numbers import number
+from dmafl.reports.terminal.console import console
 
 
 class PlanView:

@@ -8,7 +8,8 @@ import numpy as np
 from rich.table import Table
 
 from dmafl.base.files import columns_of
-from dmafl.reports.terminal.console import number, table
+from dmafl.reports.numbers import number
+from dmafl.reports.terminal.console import table
 
 LONG = 1e4
 """From here on a number is shown with an exponent."""

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from dmafl.base.watching import Watcher
+from dmafl.reports.numbers import number
 from dmafl.reports.terminal.bars import Bars
-from dmafl.reports.terminal.console import number
 from dmafl.reports.terminal.measure_view import MeasureView
 
 UNITS = "units"

@@ -11,7 +11,8 @@ from rich.table import Table
 from dmafl.base.statistics import Interval
 from dmafl.experiments.sweep.point import shown
 from dmafl.experiments.sweep.summary import groups
-from dmafl.reports.terminal.console import number, table
+from dmafl.reports.numbers import number
+from dmafl.reports.terminal.console import table
 
 
 def _three(value: float) -> str:

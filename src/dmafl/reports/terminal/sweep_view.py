@@ -7,8 +7,8 @@ from typing import Self
 
 from rich.console import Console
 
+from dmafl.reports.numbers import number
 from dmafl.reports.terminal.bars import Bars
-from dmafl.reports.terminal.console import number
 from dmafl.reports.terminal.measure_view import MeasureView
 
 BAR = "points"

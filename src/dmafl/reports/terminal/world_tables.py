@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
-from dmafl.reports.terminal.console import console, number, table
+from dmafl.reports.numbers import number
+from dmafl.reports.terminal.console import console, table
 from dmafl.schedule.build import round_robin
 from dmafl.schedule.timeline import replay
 from dmafl.world.devices import parameters
