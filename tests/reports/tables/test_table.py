@@ -11,7 +11,7 @@ from rich.console import Console
 from dmafl.reports.html import shown_table as in_page
 from dmafl.reports.tables.csv_file import write_csv
 from dmafl.reports.tables.markdown import NOT_RUN, markdown, markdown_list
-from dmafl.reports.tables.table import Column, Emphasis, Table, cell, plain
+from dmafl.reports.tables.table import Column, Emphasis, Notes, Table, cell, plain
 from dmafl.reports.terminal.shown_table import shown_table
 
 ROWS = [("dma-fl", 0.5, 0.1, True), ("fed|async", nan, inf, False)]
@@ -96,5 +96,5 @@ def test_columns_are_chosen_and_joined() -> None:
 
 
 def test_a_list_below_a_title() -> None:
-    assert markdown_list("Why", [("C1", "because")]) == "Why:\n\n- **C1**: because\n"
-    assert markdown_list("Why", []) == ""
+    assert markdown_list(Notes("Why", (("C1", "because"),))) == "Why:\n\n- **C1**: because\n"
+    assert markdown_list(Notes("Why", ())) == ""

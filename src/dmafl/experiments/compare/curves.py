@@ -1,4 +1,4 @@
-"""The accuracy curve of one unit and task, as comparisons see it."""
+"""The accuracy curve of one scheme, seed and task, as comparisons see it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dmafl.experiments.run.run import Run
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Every test of a unit and task, in order."""
+    """Every test of a scheme, seed and task, in order."""
 
     aggregation: FloatArray
     accuracy: FloatArray
@@ -43,7 +43,8 @@ class Curve:
         )
 
 
-Curves = dict[tuple[str, str], dict[int, Curve]]
+CurvesBySeed = dict[int, Curve]
+Curves = dict[tuple[str, str], CurvesBySeed]
 """(scheme, task) -> seed -> curve."""
 
 

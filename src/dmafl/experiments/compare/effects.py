@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, log
 
 import numpy as np
 
 from dmafl.base.statistics import Interval, interval, paired, unpaired
-from dmafl.experiments.compare.curves import Curve
-
-Own = Mapping[int, Curve]
-"""Seed -> curve."""
+from dmafl.experiments.compare.curves import CurvesBySeed
 
 
 @dataclass(frozen=True)
@@ -43,13 +39,15 @@ class Effect:
         return exp(found.mean), exp(found.low), exp(found.high)
 
 
-def effect(task: str, first: str, second: str, a: Own, b: Own) -> Effect:
+def effect(task: str, first: str, second: str, a: CurvesBySeed, b: CurvesBySeed) -> Effect:
     """Compare the curves of `a` and `b`: paired where seeds are common, by their means if none is."""
     common = sorted(a.keys() & b.keys())
     return _paired(task, first, second, a, b, common) if common else _unpaired(task, first, second, a, b)
 
 
-def _paired(task: str, first: str, second: str, a: Own, b: Own, common: list[int]) -> Effect:
+def _paired(
+    task: str, first: str, second: str, a: CurvesBySeed, b: CurvesBySeed, common: list[int]
+) -> Effect:
     until = {seed: min(a[seed].last, b[seed].last) for seed in common}
     means_b, means_a = ({seed: one[seed].mean(until[seed]) for seed in common} for one in (b, a))
     finals_b, finals_a = ({seed: one[seed].final for seed in common} for one in (b, a))
@@ -74,7 +72,7 @@ def _paired(task: str, first: str, second: str, a: Own, b: Own, common: list[int
     )
 
 
-def _unpaired(task: str, first: str, second: str, a: Own, b: Own) -> Effect:
+def _unpaired(task: str, first: str, second: str, a: CurvesBySeed, b: CurvesBySeed) -> Effect:
     until = min(curve.last for one in (a, b) for curve in one.values())
     means_b, means_a = ([curve.mean(until) for curve in one.values()] for one in (b, a))
     finals_b, finals_a = ([curve.final for curve in one.values()] for one in (b, a))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -149,41 +149,27 @@ class Study:
         """Plans for all values; training for the smallest and the largest; plans by the printed bound."""
         for seed in self.seeds:
             for task in TASKS:
+                key = f"tasks.{task}.importance"
                 for value in IMPORTANCES:
-                    yield self.study_run(
-                        self.main_partition,
-                        "dma-fl",
-                        seed,
-                        trained=value in TRAINED_IMPORTANCES,
-                        changes=((f"tasks.{task}.importance", value),),
-                        swept=(task, "importance", value),
-                    )
+                    point, trained = (task, "importance", value), value in TRAINED_IMPORTANCES
+                    yield self._swept(seed, point, [(key, value)], trained=trained)
+                printed = {"quality": "printed", "dissimilarity": "diagonal", "effort": self.sweep_effort}
                 for value in PRINTED_IMPORTANCES:
-                    yield self.study_run(
-                        self.main_partition,
-                        "dma-fl",
-                        seed,
-                        trained=False,
-                        quality="printed",
-                        dissimilarity="diagonal",
-                        effort=self.sweep_effort,
-                        changes=((f"tasks.{task}.importance", value),),
-                        swept=(task, "importance as printed", value),
-                    )
+                    point = (task, "importance as printed", value)
+                    yield self._swept(seed, point, [(key, value)], trained=False, **printed)
 
     def _drift(self, phase: str) -> Iterator[StudyRun]:
         for seed in self.seeds:
             for task in TASKS:
                 for value in DRIFTS:
-                    yield self.study_run(
-                        self.main_partition,
-                        "dma-fl",
-                        seed,
-                        trained=False,
-                        effort=self.sweep_effort,
-                        changes=_drift_changes(task, phase, value),
-                        swept=(task, f"{phase} drift", value),
-                    )
+                    point, changes = (task, f"{phase} drift", value), _drift_changes(task, phase, value)
+                    yield self._swept(seed, point, changes, trained=False, effort=self.sweep_effort)
+
+    def _swept(
+        self, seed: int, point: tuple[str, str, float], changes: Iterable[tuple[str, Any]], **more: Any
+    ) -> StudyRun:
+        """`dma-fl` at a point of a sweep: task, quantity and value."""
+        return self.study_run(self.main_partition, "dma-fl", seed, changes=changes, swept=point, **more)
 
     def _ablation(self) -> Iterator[StudyRun]:
         for seed in self.seeds:

@@ -42,11 +42,6 @@ class SweepPiece:
         """For a person."""
         return self.point.label
 
-    @property
-    def plan_file(self) -> Path:
-        """Where its plan is, or will be."""
-        return self.folder / plan_file(RunName(self.work.scheme, self.point.seed))
-
     def is_done(self) -> bool:
         """Whether it is done and its files can be read; a damaged point is put aside, which is said."""
         try:
@@ -78,6 +73,11 @@ class SweepPiece:
         if self.work.plan_only and plan is not None:
             return rows_of_plan(plan)
         return rows_of_run(Run(self.folder), list(self.point.scenario.tasks), plan)
+
+    @property
+    def plan_file(self) -> Path:
+        """Where its plan is, or will be."""
+        return self.folder / plan_file(RunName(self.work.scheme, self.point.seed))
 
     def _has_ended(self) -> bool:
         if self.work.plan_only:

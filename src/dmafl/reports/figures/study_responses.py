@@ -18,7 +18,7 @@ from dmafl.experiments.reproduction.response_claims import (
     trained_importances,
 )
 from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes
-from dmafl.reports.figures.run import COLOURS, MARKS
+from dmafl.reports.figures.palette import COLOURS, MARKS
 from dmafl.reports.figures.study_style import (
     TASK_NAMES,
     TASK_STYLES,

@@ -9,7 +9,7 @@ import numpy as np
 from dmafl.experiments.reproduction.bands import Band
 from dmafl.experiments.reproduction.design import TASKS
 from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes
-from dmafl.reports.figures.run import COLOURS, MARKS
+from dmafl.reports.figures.palette import COLOURS, MARKS
 from dmafl.reports.figures.saving import new_figure
 
 GREY, YELLOW = "#767676", "#f0e442"

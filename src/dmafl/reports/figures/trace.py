@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dmafl.reports.figures.saving import new_figure, save_figure
+
+if TYPE_CHECKING:
+    from dmafl.planning.sca.iterations import Iteration
 
 COLOURS = {"objective": "#0072b2", "penalised": "#e69f00", "violation": "#d55e00", "undecided": "#009e73"}
 """Okabe-Ito: told apart with every kind of colour vision."""
@@ -16,39 +19,7 @@ SMALLEST = 1e-12
 """Violations below this are drawn here: they are rounding."""
 
 
-class TraceLine(Protocol):
-    """What the picture needs of an iteration."""
-
-    @property
-    def stage(self) -> int:
-        """Stage of the penalty."""
-
-    @property
-    def objective(self) -> float:
-        """The objective."""
-
-    @property
-    def penalised(self) -> float:
-        """With penalties."""
-
-    @property
-    def violation(self) -> float:
-        """Sum of violations."""
-
-    @property
-    def undecided(self) -> float:
-        """sum x (1 - x)."""
-
-    @property
-    def kkt_residual(self) -> float:
-        """Stationarity and complementarity."""
-
-    @property
-    def penalty(self) -> float:
-        """mu."""
-
-
-def draw_trace(trace: Sequence[TraceLine], path: str | Path, *, final: float | None = None) -> None:
+def draw_trace(trace: Sequence[Iteration], path: str | Path, *, final: float | None = None) -> None:
     """Write a PNG, SVG or PDF with one panel each for objective, violation and penalty; stages are shaded.
 
     `final` is the objective of the schedule that was made of the last point.
@@ -65,8 +36,12 @@ def draw_trace(trace: Sequence[TraceLine], path: str | Path, *, final: float | N
     _line(middle, number, trace, "undecided", "sum x (1 - x)")
     middle.set_yscale("log")
     middle.set_ylabel("violation")
-    bottom.step(number, [one.penalty for one in trace], where="post", color="#0072b2", label="penalty mu")
-    bottom.plot(number, [one.kkt_residual for one in trace], color="#cc79a7", label="KKT residual")
+    bottom.step(
+        number, [iteration.penalty for iteration in trace], where="post", color="#0072b2", label="penalty mu"
+    )
+    bottom.plot(
+        number, [iteration.kkt_residual for iteration in trace], color="#cc79a7", label="KKT residual"
+    )
     bottom.set_yscale("symlog", linthresh=1e-5)
     bottom.set_ylabel("penalty, residual")
     bottom.set_xlabel("iteration")
@@ -76,14 +51,14 @@ def draw_trace(trace: Sequence[TraceLine], path: str | Path, *, final: float | N
     save_figure(figure, path, dpi=130)
 
 
-def _line(panel: Any, number: Any, trace: Sequence[TraceLine], name: str, label: str) -> None:
-    values = np.maximum([getattr(one, name) for one in trace], SMALLEST)
+def _line(panel: Any, number: Any, trace: Sequence[Iteration], name: str, label: str) -> None:
+    values = np.maximum([getattr(iteration, name) for iteration in trace], SMALLEST)
     panel.plot(number, values, color=COLOURS[name], marker=".", markersize=3, linewidth=1, label=label)
 
 
-def _stages(panel: Any, trace: Sequence[TraceLine]) -> None:
+def _stages(panel: Any, trace: Sequence[Iteration]) -> None:
     """Shade every other stage."""
-    stage = np.asarray([one.stage for one in trace])
-    for each in np.unique(stage)[1::2]:
-        inside = np.flatnonzero(stage == each)
+    stages = np.asarray([iteration.stage for iteration in trace])
+    for stage in np.unique(stages)[1::2]:
+        inside = np.flatnonzero(stages == stage)
         panel.axvspan(inside[0] - 0.5, inside[-1] + 0.5, color="#f0f0f0", zorder=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import exp
-from typing import Any
+from typing import Any, NamedTuple
 
 from dmafl.base.statistics import Interval, interval
 from dmafl.experiments.compare.curves import Curve
@@ -15,13 +15,13 @@ from dmafl.schemes.registry import NAMES, scheme_named
 from dmafl.simulation.run_name import RunName
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """Scheme `a` beside scheme `b` on one task."""
 
     task: int
     a: int
     b: int
+    """Places of task and schemes in the lists of the page."""
     effect: Effect
     """Of `a` against `b`."""
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from dmafl.base.errors import bad_input
+from dmafl.experiments.campaign.totals import PHASES
 from dmafl.reports.html.curves import thin
 from dmafl.reports.html.rounding import short, shorts
 from dmafl.reports.html.run_set import RunSet
-from dmafl.reports.terminal.plan_table import ENERGIES
 from dmafl.schedule.plan_files import read_plan
 
 SUM = "quality"
@@ -36,7 +36,7 @@ def plan_terms(gathered: RunSet) -> list[dict[str, Any]]:
                         "terms": {
                             term: short(_number(value, f"{path}: terms.{task}.{term}"))
                             for term, value in terms.items()
-                            if term not in (*ENERGIES, SUM)
+                            if term not in (*PHASES, SUM)
                         },
                         "sum": short(_number(terms.get(SUM), f"{path}: terms.{task}.{SUM}")),
                     }

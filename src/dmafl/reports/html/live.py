@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
-from types import TracebackType
 from urllib.parse import parse_qs
 
 from dmafl.base.errors import BadInput, ShownAsIs, bad_input
@@ -49,9 +48,7 @@ class LivePage:
         self._server.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._server.stop()
 
     def finish(self) -> None:

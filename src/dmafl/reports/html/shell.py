@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from string import Template
-from typing import Any
+from typing import Any, NamedTuple
 
 from dmafl.base.version import __version__
-from dmafl.reports.figures.run import COLOURS
+from dmafl.reports.figures.palette import COLOURS
 from dmafl.reports.html.html import Html, element, together
 
 POLL_S = 2.0
@@ -20,11 +20,11 @@ POLL_S = 2.0
 _JSON_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A part of a page with an entry in its contents."""
 
     name: str
+    """Its address within the page."""
     title: str
     body: Html
     lead: str = ""

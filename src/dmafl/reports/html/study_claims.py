@@ -7,7 +7,6 @@ from dmafl.experiments.reproduction.verdicts import Claim
 from dmafl.reports.html.html import Html, element, folded, together
 from dmafl.reports.html.shown_table import shown_table
 from dmafl.reports.tables.study_claims import (
-    REASONS,
     claims_table,
     comparisons_table,
     pairs_table,
@@ -20,10 +19,11 @@ def claims_section(findings: Findings) -> Html:
     """All of it; what is behind the verdicts is folded."""
     claims = findings.claims
     table = claims_table(claims).joined("Claim", ("claim", "figure"), "{} (Fig. {})")
+    why = reasons(claims)
     return together(
         element("div", shown_table(table.without("figure", "censored", "command", "why")), class_="claims"),
-        element("h3", REASONS),
-        element("dl", ([element("dt", name), element("dd", why)] for name, why in reasons(claims))),
+        element("h3", why.title),
+        element("dl", ([element("dt", name), element("dd", text)] for name, text in why.items)),
         element("h3", "Recompute"),
         element("pre", "\n".join(claim.command for claim in claims)),
         (_comparisons(claim) for claim in claims),

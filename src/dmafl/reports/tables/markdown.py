@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dmafl.reports.tables.table import Cell, Emphasis, Span, Table
+from dmafl.reports.tables.table import Cell, Emphasis, Notes, Span, Table
 
 NOT_RUN = "Not run yet.\n"
 MARKS = {Emphasis.NONE: "", Emphasis.CODE: "`"}
@@ -26,11 +26,11 @@ def markdown_table(titles: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def markdown_list(title: str, items: Sequence[tuple[str, str]]) -> str:
+def markdown_list(notes: Notes) -> str:
     """Names with what is said of each, below a title; nothing if there are none."""
-    if not items:
+    if not notes.items:
         return ""
-    return "\n".join([f"{title}:\n", *(f"- **{name}**: {text}" for name, text in items)]) + "\n"
+    return "\n".join([f"{notes.title}:\n", *(f"- **{name}**: {text}" for name, text in notes.items)]) + "\n"
 
 
 def _text(cell: Cell) -> str:

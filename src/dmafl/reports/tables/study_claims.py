@@ -19,10 +19,9 @@ from dmafl.experiments.reproduction.verdicts import (
     Comparison,
     firmness,
 )
-from dmafl.reports.tables.table import Cell, Column, Emphasis, Rule, Table, cell, plain
+from dmafl.reports.tables.table import Cell, Column, Emphasis, Notes, Rule, Table, cell, plain
 
 VERDICTS = {HOLDS: Emphasis.GOOD, DOES_NOT_HOLD: Emphasis.BAD, MIXED: Emphasis.MIXED}
-REASONS = "Why, where a claim does not hold throughout"
 COUNTS = "Holds / fails / undecided"
 
 
@@ -44,9 +43,10 @@ def claims_table(claims: Iterable[Claim]) -> Table:
     return Table.of("The paper's claims", claims, rules)
 
 
-def reasons(claims: Iterable[Claim]) -> list[tuple[str, str]]:
+def reasons(claims: Iterable[Claim]) -> Notes:
     """Every claim that does not hold throughout or was not run, and why."""
-    return [(claim.id, claim.why) for claim in claims if claim.why]
+    items = tuple((claim.id, claim.why) for claim in claims if claim.why)
+    return Notes("Why, where a claim does not hold throughout", items)
 
 
 def comparisons_table(title: str, claims: Iterable[Claim]) -> Table:

@@ -22,7 +22,6 @@ from dmafl.reports.tables.markdown import markdown, markdown_list
 from dmafl.reports.tables.study_ablation import ablation_file_table, ablation_table
 from dmafl.reports.tables.study_claims import (
     COUNTS,
-    REASONS,
     claims_table,
     comparisons_table,
     pairs_table,
@@ -60,7 +59,7 @@ def write_tables(findings: Findings, folder: Path) -> None:
 def claims_markdown(claims: Sequence[Claim]) -> str:
     """The table of claims, and below it why some do not hold."""
     table = claims_table(claims).joined("Claim", ("id", "figure", "claim"), "{} (Fig. {}) {}")
-    why = markdown_list(REASONS, reasons(claims))
+    why = markdown_list(reasons(claims))
     return markdown(table.without("claim", "figure", "why")) + (f"\n{why}" if why else "")
 
 

@@ -157,6 +157,14 @@ class Table:
         return [column.key for column in self.columns].index(key)
 
 
+@dataclass(frozen=True)
+class Notes:
+    """What is said of some of the rows, by name, below a title."""
+
+    title: str
+    items: tuple[tuple[str, str], ...]
+
+
 def cell(
     value: Value,
     text: str | None = None,

@@ -6,13 +6,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from dmafl.experiments.campaign.totals import PHASES
 from dmafl.reports.numbers import number
 from dmafl.reports.terminal.console import table
 from dmafl.reports.terminal.energy_table import task_energy_table
 from dmafl.schedule.plan import Plan
 from dmafl.schedule.plan_status import PlanStatus
-
-ENERGIES = ("uplink_J", "compute_J", "downlink_J")
 
 
 def print_plan(out: Console, plan: Plan) -> None:
@@ -46,7 +45,7 @@ def work_table(plan: Plan) -> Table:
 
 def terms_table(plan: Plan) -> Table:
     """One row a task: every term of its quality, and their sum."""
-    names = [name for name in next(iter(plan.terms.values())) if name not in (*ENERGIES, "quality")]
+    names = [name for name in next(iter(plan.terms.values())) if name not in (*PHASES, "quality")]
     rows = table(f"Quality ({plan.quality}), term by term", "task", *names, "sum")
     for task, terms in plan.terms.items():
         rows.add_row(task, *(number(terms[name]) for name in names), number(terms["quality"]))
