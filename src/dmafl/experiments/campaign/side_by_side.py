@@ -17,15 +17,15 @@ from dmafl.base.processes.stopping import STOPPING, Interrupted, stop_asked
 LOOK_EVERY_S = 0.2
 STOPPED = 130
 Order = TypeVar("Order")
-Told = Callable[[Order, str], None]
-"""Told how a piece ended: nothing if it is done, else why it failed."""
+OnEnd = Callable[[Order, str], None]
+"""Called when a piece has ended, with why it failed; with nothing if it is done."""
 
 
 def side_by_side(
     work: Callable[[Order], None],
     orders: Sequence[Order],
     workers: int,
-    told: Told[Order],
+    on_end: OnEnd[Order],
     begun: Callable[[Order], None] = lambda order: None,
 ) -> None:
     """Do `work` for every order, `workers` at a time; bad input of one piece does not stop the others.
@@ -39,9 +39,9 @@ def side_by_side(
     if workers == 1:
         for order in orders:
             begun(order)
-            told(order, _outcome_of(work, order))
+            on_end(order, _outcome_of(work, order))
     else:
-        _in_processes(work, orders, workers, told, begun)
+        _in_processes(work, orders, workers, on_end, begun)
 
 
 def _outcome_of(work: Callable[[Order], None], order: Order) -> str:
@@ -56,7 +56,7 @@ def _in_processes(
     work: Callable[[Order], None],
     orders: Sequence[Order],
     workers: int,
-    told: Told[Order],
+    on_end: OnEnd[Order],
     begun: Callable[[Order], None],
 ) -> None:
     context = SignalShieldedContext()
@@ -76,9 +76,9 @@ def _in_processes(
                 if asked():
                     _stop([process for process, _, _ in active.values()])
                     raise Interrupted
-                for ended in wait(list(active), timeout=LOOK_EVERY_S):
-                    assert isinstance(ended, int)
-                    process, order, here = active.pop(ended)
+                for sentinel in wait(list(active), timeout=LOOK_EVERY_S):
+                    assert isinstance(sentinel, int)
+                    process, order, here = active.pop(sentinel)
                     process.join()
                     if asked():  # a piece that was stopped has not failed
                         continue
@@ -86,7 +86,7 @@ def _in_processes(
                     if isinstance(problem, BadInput):
                         _stop([process for process, _, _ in active.values()])
                         raise problem
-                    told(order, problem)
+                    on_end(order, problem)
         finally:  # nothing is left of it after a second Ctrl-C either
             for process, _, _ in active.values():
                 process.kill()
@@ -100,11 +100,11 @@ def _stop(processes: Sequence[SignalShieldedProcess]) -> None:
         process.join()
 
 
-def _message(told: Connection, code: int | None) -> str | BadInput:
+def _message(connection: Connection, code: int | None) -> str | BadInput:
     """Why a piece failed, nothing if it did not; `BadInput` if the others would fail for the same reason."""
     with suppress(EOFError, OSError):
-        if told.poll():
-            problem: str | BadInput = told.recv()
+        if connection.poll():
+            problem: str | BadInput = connection.recv()
             return problem
     if code is not None and code < 0:
         return f"its process was ended by signal {-code}, perhaps for want of memory"

@@ -33,14 +33,14 @@ class Comparison:
         import pyarrow as pa
 
         kinds = pa.schema([(name, pa.string()) for name in ("kind", "key", "first", "second")])
-        return pa.Table.from_pylist([asdict(one) for one in self.differences], kinds)
+        return pa.Table.from_pylist([asdict(difference) for difference in self.differences], kinds)
 
     @property
     def effects_table(self) -> Any:
         """`effects` as a pyarrow table; an interval is three columns: NAME, NAME_half and NAME_n."""
         import pyarrow as pa
 
-        return pa.Table.from_pylist([_row(one) for one in self.effects])
+        return pa.Table.from_pylist([_row(effect) for effect in self.effects])
 
 
 def compare(first: Run | str | Path, second: Run | str | Path) -> Comparison:
@@ -49,16 +49,16 @@ def compare(first: Run | str | Path, second: Run | str | Path) -> Comparison:
     Schemes and tasks that both have are compared, paired by seed where seeds are common. Runs of one scheme each are
     compared whatever the schemes' names are.
     """
-    a, b = (one if isinstance(one, Run) else Run(Path(one)) for one in (first, second))
-    found = tuple(differences(a, b))
+    a, b = (run if isinstance(run, Run) else Run(Path(run)) for run in (first, second))
+    different = tuple(differences(a, b))
     curves = curves_of(a), curves_of(b)
     effects = tuple(
-        effect(task, one, other, curves[0][one, task], curves[1][other, task])
-        for one, other in _pairs_of_schemes(*curves)
+        effect(task, scheme_a, scheme_b, curves[0][scheme_a, task], curves[1][scheme_b, task])
+        for scheme_a, scheme_b in _pairs_of_schemes(*curves)
         for task in a.scenario.tasks
-        if (one, task) in curves[0] and (other, task) in curves[1]
+        if (scheme_a, task) in curves[0] and (scheme_b, task) in curves[1]
     )
-    return Comparison(a, b, found, effects, "" if effects else _why_none(*curves))
+    return Comparison(a, b, different, effects, "" if effects else _why_none(*curves))
 
 
 def _pairs_of_schemes(a: Curves, b: Curves) -> list[tuple[str, str]]:
@@ -82,16 +82,16 @@ def _schemes(curves: Curves) -> list[str]:
     return list(dict.fromkeys(scheme for scheme, _ in curves))
 
 
-def _row(one: Effect) -> dict[str, Any]:
+def _row(effect: Effect) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "task": one.task,
-        "first": one.first,
-        "second": one.second,
-        "pairs": one.pairs,
-        "target": one.target,
-        "not_reached": one.not_reached,
+        "task": effect.task,
+        "first": effect.first,
+        "second": effect.second,
+        "pairs": effect.pairs,
+        "target": effect.target,
+        "not_reached": effect.not_reached,
     }
     for name in INTERVALS:
-        found = getattr(one, name)
-        row |= {name: found.mean, f"{name}_half": found.half, f"{name}_n": found.n}
+        value = getattr(effect, name)
+        row |= {name: value.mean, f"{name}_half": value.half, f"{name}_n": value.n}
     return row

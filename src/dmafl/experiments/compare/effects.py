@@ -35,8 +35,8 @@ class Effect:
     @property
     def energy_ratio(self) -> tuple[float, float, float]:
         """Energy to the same accuracy, second over first: geometric mean, lower and upper end."""
-        found = self.log_energy_ratio
-        return exp(found.mean), exp(found.low), exp(found.high)
+        log_ratio = self.log_energy_ratio
+        return exp(log_ratio.mean), exp(log_ratio.low), exp(log_ratio.high)
 
 
 def effect(task: str, first: str, second: str, a: CurvesBySeed, b: CurvesBySeed) -> Effect:
@@ -49,8 +49,8 @@ def _paired(
     task: str, first: str, second: str, a: CurvesBySeed, b: CurvesBySeed, common: list[int]
 ) -> Effect:
     until = {seed: min(a[seed].last, b[seed].last) for seed in common}
-    means_b, means_a = ({seed: one[seed].mean(until[seed]) for seed in common} for one in (b, a))
-    finals_b, finals_a = ({seed: one[seed].final for seed in common} for one in (b, a))
+    means_b, means_a = ({seed: curves[seed].mean(until[seed]) for seed in common} for curves in (b, a))
+    finals_b, finals_a = ({seed: curves[seed].final for seed in common} for curves in (b, a))
     targets = {seed: min(a[seed].final, b[seed].final) for seed in common}
     ratios, missed = [], 0
     for seed in common:
@@ -73,13 +73,16 @@ def _paired(
 
 
 def _unpaired(task: str, first: str, second: str, a: CurvesBySeed, b: CurvesBySeed) -> Effect:
-    until = min(curve.last for one in (a, b) for curve in one.values())
-    means_b, means_a = ([curve.mean(until) for curve in one.values()] for one in (b, a))
-    finals_b, finals_a = ([curve.final for curve in one.values()] for one in (b, a))
+    until = min(curve.last for curves in (a, b) for curve in curves.values())
+    means_b, means_a = ([curve.mean(until) for curve in curves.values()] for curves in (b, a))
+    finals_b, finals_a = ([curve.final for curve in curves.values()] for curves in (b, a))
     target = min(float(np.mean(finals_b)), float(np.mean(finals_a)))
-    spent_b, spent_a = ([curve.to(target) for curve in one.values()] for one in (b, a))
-    logs_b, logs_a = ([log(each.straight) for each in one if each.straight > 0] for one in (spent_b, spent_a))
-    missed = sum(each.missed for each in [*spent_b, *spent_a])
+    spent_b, spent_a = ([curve.to(target) for curve in curves.values()] for curves in (b, a))
+    logs_b, logs_a = (
+        [log(energy_J.straight) for energy_J in spent if energy_J.straight > 0]
+        for spent in (spent_b, spent_a)
+    )
+    missed = sum(energy_J.missed for energy_J in [*spent_b, *spent_a])
     return Effect(
         task,
         first,

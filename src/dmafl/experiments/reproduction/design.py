@@ -50,7 +50,7 @@ GROUPS = (
 )
 """In the order in which they are run."""
 JUDGED_WITH = {"C6": "phone"}
-"""Claims that one preset alone can tell of."""
+"""Claims that can be judged with one preset only."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Study:
             raise bad_input("seeds", rule, list(self.seeds), "Leave it out.")
 
     def judges(self, claim: str) -> bool:
-        """Whether a claim can be told of with this preset."""
+        """Whether a claim can be judged with this preset."""
         return JUDGED_WITH.get(claim, self.preset) == self.preset
 
     def changes(self, partition: str) -> tuple[tuple[str, Any], ...]:

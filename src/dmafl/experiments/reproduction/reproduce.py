@@ -50,7 +50,7 @@ def reproduce(
         without = [piece for piece in missing(pieces) if shard.takes(piece.key)]
         if without:
             _check_data(study, data_dir)
-        problems = carry_out("units", without, workers, watcher)
+        problems = carry_out("study runs", without, workers, watcher)
     return [f"{piece.name}: {problems[piece.key]}" for piece in without if piece.key in problems]
 
 

@@ -30,14 +30,14 @@ NUMBERS = {"dirichlet": ("05", "06"), "varied": ("11", "12"), "k_labels": ("13",
 """The paper's figures of accuracy against aggregations and energy."""
 
 
-def draw_figures(gathered: StudyOutcomes, folder: Path) -> list[str]:
+def draw_figures(outcomes: StudyOutcomes, folder: Path) -> list[str]:
     """Write all figures into `folder`; returns their names without ending."""
     import matplotlib
 
     names = []
     # Text stays text in SVG; ids follow from the content, so that the same study gives the same file.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "dmafl"}):
-        for name, figure in figures(gathered):
+        for name, figure in figures(outcomes):
             figure.draw_without_rendering()
             figure.set_layout_engine("none")  # found once, it is the same for every format
             for ending in FORMATS:
@@ -46,62 +46,62 @@ def draw_figures(gathered: StudyOutcomes, folder: Path) -> list[str]:
     return names
 
 
-def figures(gathered: StudyOutcomes) -> Iterator[tuple[str, Any]]:
+def figures(outcomes: StudyOutcomes) -> Iterator[tuple[str, Any]]:
     """Name and figure, one after the other."""
-    for partition in gathered.study.partitions:
+    for partition in outcomes.study.partitions:
         by_aggregation, by_energy = NUMBERS[partition]
-        yield f"fig{by_aggregation}-accuracy-{partition}", _accuracy(gathered, partition)
-        yield f"fig{by_energy}-energy-{partition}", _energy(gathered, partition)
-        if set(BEYOND) & set(gathered.schemes(partition)):
-            yield f"beyond-{partition}", _beyond(gathered, partition)
-    yield from responses(gathered)
-    yield "ablation", _ablation(gathered)
+        yield f"fig{by_aggregation}-accuracy-{partition}", _accuracy(outcomes, partition)
+        yield f"fig{by_energy}-energy-{partition}", _energy(outcomes, partition)
+        if set(BEYOND) & set(outcomes.schemes(partition)):
+            yield f"beyond-{partition}", _beyond(outcomes, partition)
+    yield from responses(outcomes)
+    yield "ablation", _ablation(outcomes)
 
 
-def _accuracy(gathered: StudyOutcomes, partition: str) -> Any:
+def _accuracy(outcomes: StudyOutcomes, partition: str) -> Any:
     """Figs. 5, 11 and 13: accuracy against aggregations."""
-    figure, axes = panels(titled(gathered, "Accuracy per aggregation", partition))
-    _by_aggregation(gathered, partition, axes[0], OF_THE_PAPER)
+    figure, axes = panels(titled(outcomes, "Accuracy per aggregation", partition))
+    _by_aggregation(outcomes, partition, axes[0], OF_THE_PAPER)
     finish(figure, axes)
     return figure
 
 
-def _energy(gathered: StudyOutcomes, partition: str) -> Any:
+def _energy(outcomes: StudyOutcomes, partition: str) -> Any:
     """Figs. 6, 12 and 14: accuracy against energy, and the targets of the energy ratios."""
-    figure, axes = panels(titled(gathered, "Accuracy for energy", partition))
-    _by_energy(gathered, partition, axes[0], OF_THE_PAPER)
+    figure, axes = panels(titled(outcomes, "Accuracy for energy", partition))
+    _by_energy(outcomes, partition, axes[0], OF_THE_PAPER)
     finish(figure, axes)
     return figure
 
 
-def _beyond(gathered: StudyOutcomes, partition: str) -> Any:
+def _beyond(outcomes: StudyOutcomes, partition: str) -> Any:
     """Schemes that the paper does not have, beside `dma-fl` and `fedasync`."""
-    figure, axes = panels(titled(gathered, "Beyond the paper", partition), rows=2)
+    figure, axes = panels(titled(outcomes, "Beyond the paper", partition), rows=2)
     shown = ("dma-fl", "fedasync", *BEYOND)
-    _by_aggregation(gathered, partition, axes[0], shown)
-    _by_energy(gathered, partition, axes[1], shown)
+    _by_aggregation(outcomes, partition, axes[0], shown)
+    _by_energy(outcomes, partition, axes[1], shown)
     finish(figure, axes)
     return figure
 
 
-def _by_aggregation(gathered: StudyOutcomes, partition: str, row: Any, schemes: tuple[str, ...]) -> None:
+def _by_aggregation(outcomes: StudyOutcomes, partition: str, row: Any, schemes: tuple[str, ...]) -> None:
     for panel, task in zip(row, TASKS, strict=True):
         for place, scheme in enumerate(schemes):
             draw(
-                panel, over_aggregations(gathered.of(partition, scheme, task)), scheme, STYLES[scheme], place
+                panel, over_aggregations(outcomes.of(partition, scheme, task)), scheme, STYLES[scheme], place
             )
         panel.set_xlabel("aggregations")
     row[0].set_ylabel("test accuracy")
 
 
-def _by_energy(gathered: StudyOutcomes, partition: str, row: Any, schemes: tuple[str, ...]) -> None:
+def _by_energy(outcomes: StudyOutcomes, partition: str, row: Any, schemes: tuple[str, ...]) -> None:
     for panel, task in zip(row, TASKS, strict=True):
         for place, scheme in enumerate(schemes):
-            draw(panel, over_energy(gathered.of(partition, scheme, task)), scheme, STYLES[scheme], place)
+            draw(panel, over_energy(outcomes.of(partition, scheme, task)), scheme, STYLES[scheme], place)
         panel.set_xlabel("energy of devices and base station [J]")
         if panel.has_data():
             energy_axis(panel)
-            targets = [target(gathered, partition, task, share) for share in SHARES]
+            targets = [target(outcomes, partition, task, share) for share in SHARES]
             for accuracy in targets:
                 if accuracy is not None:
                     panel.axhline(
@@ -110,12 +110,12 @@ def _by_energy(gathered: StudyOutcomes, partition: str, row: Any, schemes: tuple
     row[0].set_ylabel("test accuracy")
 
 
-def _ablation(gathered: StudyOutcomes) -> Any:
+def _ablation(outcomes: StudyOutcomes) -> Any:
     """Accuracy for energy of `dma-fl` with plans made in four ways."""
-    figure, axes = panels(titled(gathered, "What plans are made with"))
+    figure, axes = panels(titled(outcomes, "What plans are made with"))
     for panel, task in zip(axes[0], TASKS, strict=True):
         for place, (variant, style) in enumerate(zip((*VARIANTS, FULL), VARIANT_STYLES, strict=True)):
-            draw(panel, over_energy(gathered.variant(*variant, task)), " + ".join(variant), style, 2 * place)
+            draw(panel, over_energy(outcomes.variant(*variant, task)), " + ".join(variant), style, 2 * place)
         if panel.has_data():
             energy_axis(panel)
         panel.set_xlabel("energy of devices and base station [J]")

@@ -30,24 +30,24 @@ from dmafl.reports.figures.study_style import (
 )
 
 
-def responses(gathered: StudyOutcomes) -> Iterator[tuple[str, Any]]:
+def responses(outcomes: StudyOutcomes) -> Iterator[tuple[str, Any]]:
     """Name and figure, one after the other."""
-    yield "fig07-importance", _importance(gathered)
-    yield "fig08-shares", _shares(gathered)
-    yield "fig09-active-drift", _drift(gathered, "active drift", "compute_s", "computation time")
-    yield "fig10-idle-drift", _drift(gathered, "idle drift", "idle_s", "idle time")
+    yield "fig07-importance", _importance(outcomes)
+    yield "fig08-shares", _shares(outcomes)
+    yield "fig09-active-drift", _drift(outcomes, "active drift", "compute_s", "computation time")
+    yield "fig10-idle-drift", _drift(outcomes, "idle drift", "idle_s", "idle time")
 
 
-def _importance(gathered: StudyOutcomes) -> Any:
+def _importance(outcomes: StudyOutcomes) -> Any:
     """Fig. 7: accuracy and energy of a task, by its own importance."""
-    figure, axes = panels(titled(gathered, "Importance of a task, the others at 1"), rows=2)
+    figure, axes = panels(titled(outcomes, "Importance of a task, the others at 1"), rows=2)
     for column, task in enumerate(TASKS):
-        for place, (value, own) in enumerate(trained_importances(gathered, task).items()):
+        for place, (value, by_seed) in enumerate(trained_importances(outcomes, task).items()):
             style = {"color": COLOURS[place], "marker": MARKS[place]}
             for row, quantity in enumerate(("accuracy", "energy_J")):
                 draw(
                     axes[row][column],
-                    over_aggregations(own, quantity),
+                    over_aggregations(by_seed, quantity),
                     f"importance {value:g}",
                     style,
                     2 * place,
@@ -59,15 +59,18 @@ def _importance(gathered: StudyOutcomes) -> Any:
     return figure
 
 
-def _shares(gathered: StudyOutcomes) -> Any:
+def _shares(outcomes: StudyOutcomes) -> Any:
     """Fig. 8: the part of all SGD steps that each task gets, by the importance of one."""
     figure, axes = panels(
-        titled(gathered, "Share of SGD steps, by the importance of one task"), heading="{} emphasised"
+        titled(outcomes, "Share of SGD steps, by the importance of one task"), heading="{} emphasised"
     )
     for panel, raised in zip(axes[0], TASKS, strict=True):
-        sweep = importance_sweep(gathered, raised)
+        sweep = importance_sweep(outcomes, raised)
         for place, task in enumerate(TASKS):
-            numbers = [[100 * steps_share(one, task) for one in found.values()] for found in sweep.values()]
+            numbers = [
+                [100 * steps_share(outcome, task) for outcome in by_seed.values()]
+                for by_seed in sweep.values()
+            ]
             draw(panel, over_values(list(sweep), numbers), TASK_NAMES[task], TASK_STYLES[task], place)
         panel.set_xlabel(f"importance of {TASK_NAMES[raised]}")
         if panel.has_data():
@@ -78,13 +81,13 @@ def _shares(gathered: StudyOutcomes) -> Any:
     return figure
 
 
-def _drift(gathered: StudyOutcomes, quantity: str, total: str, name: str) -> Any:
+def _drift(outcomes: StudyOutcomes, quantity: str, total: str, name: str) -> Any:
     """Figs. 9 and 10: a time of each task relative to that without drift, by the drift of one."""
     figure, axes = panels(
-        titled(gathered, f"{name.capitalize()}, by the {quantity} of one task"), heading="{} drifts"
+        titled(outcomes, f"{name.capitalize()}, by the {quantity} of one task"), heading="{} drifts"
     )
     for panel, drifting in zip(axes[0], TASKS, strict=True):
-        sweep = drift_sweep(gathered, drifting, quantity)
+        sweep = drift_sweep(outcomes, drifting, quantity)
         for place, task in enumerate(TASKS):
             draw(panel, relative_times(sweep, task, total), TASK_NAMES[task], TASK_STYLES[task], place)
         panel.set_xlabel(f"{quantity} of {TASK_NAMES[drifting]} [1/s]")
@@ -105,9 +108,12 @@ def _tick(value: float) -> str:
 def relative_times(sweep: Mapping[float, Mapping[int, Outcome]], task: str, total: str) -> Band:
     """Geometric mean and interval over seeds of a time against that of the same seed without drift."""
     logs = [
-        {seed: np.log(max(one.tasks[task].totals[total], LEAST_S)) for seed, one in sweep[value].items()}
+        {
+            seed: np.log(max(outcome.tasks[task].totals[total], LEAST_S))
+            for seed, outcome in sweep[value].items()
+        }
         for value in DRIFTS
     ]
-    numbers = [[own[seed] - logs[0][seed] for seed in own if seed in logs[0]] for own in logs]
+    numbers = [[by_seed[seed] - logs[0][seed] for seed in by_seed if seed in logs[0]] for by_seed in logs]
     band = over_values(range(len(DRIFTS)), numbers)
     return Band(band.x, np.exp(band.mean), np.exp(band.low), np.exp(band.high))

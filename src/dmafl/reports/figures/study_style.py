@@ -53,14 +53,14 @@ FEW = 100.0
 """Factor up to which an axis of energy has ticks between powers of ten."""
 
 
-def titled(gathered: StudyOutcomes, text: str, partition: str | None = None) -> str:
+def titled(outcomes: StudyOutcomes, text: str, partition: str | None = None) -> str:
     """What a figure shows, and of which study; sweeps and ablation have the study's main partition."""
-    study = gathered.study
+    study = outcomes.study
     return f"{text}; {PARTITION_NAMES[partition or study.main_partition]}, preset {study.preset}"
 
 
 def panels(title: str, rows: int = 1, heading: str = "{}") -> tuple[Any, Any]:
-    """A figure with a column a task, and its axes (rows, tasks)."""
+    """A figure with one column per task, and its axes (rows, tasks)."""
     figure = new_figure(12.5, 1.1 + 3.1 * rows)
     figure.suptitle(title, fontsize=12)
     axes = figure.subplots(rows, len(TASKS), squeeze=False)
@@ -116,7 +116,7 @@ def finish(figure: Any, axes: Any) -> None:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             labels.setdefault(label, handle)
     # Lines that are no curves come last.
-    labels = dict(sorted(labels.items(), key=lambda one: one[1].get_linestyle() == ":"))
+    labels = dict(sorted(labels.items(), key=lambda entry: entry[1].get_linestyle() == ":"))
     if labels:
         figure.legend(
             labels.values(),

@@ -18,22 +18,22 @@ MAX_DEVICES = 40
 
 
 def draw_timeline(world: World, schedule: Schedule, timeline: Timeline, path: str | Path) -> None:
-    """Write a PNG, SVG or PDF with one panel a task, one row a device and one bar a phase."""
+    """Write a PNG, SVG or PDF with one panel per task, one row per device and one bar per phase."""
 
     devices = min(world.device_count, MAX_DEVICES)
     figure = new_figure(11, world.task_count * (1.1 + 0.18 * devices))
     panels = np.atleast_1d(figure.subplots(world.task_count, 1))
     for j, panel in enumerate(panels):
-        own = np.flatnonzero((schedule.task == j) & (schedule.device < devices))
-        _bars(panel, schedule, timeline, own)
+        jobs = np.flatnonzero((schedule.task == j) & (schedule.device < devices))
+        _bars(panel, schedule, timeline, jobs)
         panel.set_ylim(devices - 0.4, -0.6)
         panel.set_yticks(range(devices), list(map(label, world.devices.id[:devices])))
         panel.set_ylabel("device")
-        panel.set_xlim(0, max(float(timeline.end_s[own].max(initial=0.0)) * 1.01, 1e-9))
+        panel.set_xlim(0, max(float(timeline.end_s[jobs].max(initial=0.0)) * 1.01, 1e-9))
         slots = int(world.slots[j])
         panel.set_title(
             f"{label(world.task_names[j])}: {slots} slots, staleness up to "
-            f"{int(schedule.staleness[own].max(initial=0))}",
+            f"{int(schedule.staleness[jobs].max(initial=0))}",
             loc="left",
             fontsize=10,
         )
@@ -43,7 +43,7 @@ def draw_timeline(world: World, schedule: Schedule, timeline: Timeline, path: st
     save_figure(figure, path, dpi=130)
 
 
-def _bars(panel: Any, schedule: Schedule, t: Timeline, own: Any) -> None:
+def _bars(panel: Any, schedule: Schedule, t: Timeline, jobs: Any) -> None:
     from matplotlib.collections import PolyCollection
 
     spans = {
@@ -52,9 +52,9 @@ def _bars(panel: Any, schedule: Schedule, t: Timeline, own: Any) -> None:
         "compute": (t.compute_start_s, t.compute_s),
         "upload": (t.upload_start_s, t.upload_s),
     }
-    row = schedule.device[own].astype(float)
+    row = schedule.device[jobs].astype(float)
     for phase, (begin_s, length_s) in spans.items():
-        left, right = begin_s[own], begin_s[own] + length_s[own]
+        left, right = begin_s[jobs], begin_s[jobs] + length_s[jobs]
         height = 0.16 if phase == "idle" else 0.36
         corners = np.stack(
             [

@@ -1,4 +1,4 @@
-"""What devices did: jobs, samples, times and energies by unit, device, task and phase; staleness by scheme and task."""
+"""What devices did: jobs, samples, times and energies by series, device, task and phase; staleness by scheme."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ ENERGIES = ("uplink_J", "compute_J", "downlink_J")
 TIMES = ("idle_s", "download_s", "compute_s", "upload_s", "wait_s")
 
 
-def by_device(gathered: RunSet) -> list[dict[str, Any]]:
-    """Of each unit, tables device x task: `jobs` taken, `trained` samples, and every energy and time."""
-    found = []
-    for unit in gathered.units:
-        jobs = gathered.jobs(unit)
-        cell = jobs["device"] * len(gathered.tasks) + jobs["task"]
+def by_device(run_set: RunSet) -> list[dict[str, Any]]:
+    """Of each series, tables device x task: `jobs` taken, `trained` samples, and every energy and time."""
+    tables = []
+    for series in run_set.units:
+        jobs = run_set.jobs(series)
+        cell = jobs["device"] * len(run_set.tasks) + jobs["task"]
         taken = jobs.taken
         weights = {"jobs": taken, "trained": jobs["steps"] * jobs["batch"] * taken} | {
             name: jobs[name] for name in (*ENERGIES, *TIMES)
         }
-        shape = (gathered.world(unit).device_count, len(gathered.tasks))
-        found.append(
+        shape = (run_set.world(series).device_count, len(run_set.tasks))
+        tables.append(
             {
                 name: [
                     shorts(row, 4)
@@ -35,34 +35,34 @@ def by_device(gathered: RunSet) -> list[dict[str, Any]]:
                 for name, values in weights.items()
             }
         )
-    return found
+    return tables
 
 
-def energy_of_schemes(gathered: RunSet, tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One entry a scheme and task: energy of each phase, mean over seeds [J]."""
-    found = []
-    for scheme, task, own in _of_schemes(gathered):
+def energy_of_schemes(run_set: RunSet, tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One entry per scheme and task: energy of each phase, mean over seeds [J]."""
+    entries = []
+    for scheme, task, places in _of_schemes(run_set):
         sums = {
-            name: float(np.mean([sum(row[task] for row in tables[k][name]) for k in own]))
+            name: float(np.mean([sum(row[task] for row in tables[k][name]) for k in places]))
             for name in ENERGIES
         }
-        found.append(
+        entries.append(
             {"scheme": scheme, "task": task} | {name: shorts([sums[name]], 4)[0] for name in ENERGIES}
         )
-    return found
+    return entries
 
 
-def staleness(gathered: RunSet) -> list[dict[str, Any]]:
-    """One entry a scheme and task: share of jobs taken of staleness 0, 1, 2, ... over all seeds."""
-    periods = gathered.periods
-    found = []
-    for scheme, task, _ in _of_schemes(gathered):
+def staleness(run_set: RunSet) -> list[dict[str, Any]]:
+    """One entry per scheme and task: share of jobs taken of staleness 0, 1, 2, ... over all seeds."""
+    periods = run_set.periods
+    entries = []
+    for scheme, task, _ in _of_schemes(run_set):
         stale = periods["staleness"][
             (periods["scheme"] == scheme) & (periods["task"] == task) & periods.taken
         ]
         counts = np.bincount(stale.astype(np.int64))
         if counts.sum():
-            found.append(
+            entries.append(
                 {
                     "scheme": scheme,
                     "task": task,
@@ -70,13 +70,13 @@ def staleness(gathered: RunSet) -> list[dict[str, Any]]:
                     "mean": shorts([float(stale.mean())], 4)[0],
                 }
             )
-    return found
+    return entries
 
 
-def _of_schemes(gathered: RunSet) -> list[tuple[int, int, list[int]]]:
-    """Scheme, task, and places of the scheme's units."""
+def _of_schemes(run_set: RunSet) -> list[tuple[int, int, list[int]]]:
+    """Scheme, task, and places of the scheme's series."""
     return [
-        (scheme, task, [k for k, unit in enumerate(gathered.units) if unit.scheme == scheme])
-        for scheme in range(len(gathered.schemes))
-        for task in range(len(gathered.tasks))
+        (scheme, task, [k for k, series in enumerate(run_set.units) if series.scheme == scheme])
+        for scheme in range(len(run_set.schemes))
+        for task in range(len(run_set.tasks))
     ]

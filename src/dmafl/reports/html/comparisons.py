@@ -28,8 +28,8 @@ class Pair(NamedTuple):
     @property
     def times(self) -> tuple[float, float, float]:
         """How many times less energy `a` needs for the accuracy both reach: geometric mean, lower and upper end."""
-        found = self.effect.log_energy_ratio
-        return exp(-found.mean), exp(-found.high), exp(-found.low)
+        log_ratio = self.effect.log_energy_ratio
+        return exp(-log_ratio.mean), exp(-log_ratio.high), exp(-log_ratio.low)
 
     def plain(self) -> dict[str, Any]:
         """As values for JSON."""
@@ -58,20 +58,20 @@ class Comparisons:
 
     def pair(self, task: int, a: int, b: int) -> Pair | None:
         """Two schemes on a task, if both have been tested."""
-        return next((one for one in self.pairs if (one.task, one.a, one.b) == (task, a, b)), None)
+        return next((pair for pair in self.pairs if (pair.task, pair.a, pair.b) == (task, a, b)), None)
 
 
-def compare_schemes(gathered: RunSet) -> Comparisons:
+def compare_schemes(run_set: RunSet) -> Comparisons:
     """Compare all schemes on all tasks, as far as they have been tested after their first aggregation."""
-    tasks, schemes = range(len(gathered.tasks)), range(len(gathered.schemes))
-    curves = {(scheme, task): _curves(gathered, scheme, task) for scheme in schemes for task in tasks}
+    tasks, schemes = range(len(run_set.tasks)), range(len(run_set.schemes))
+    curves = {(scheme, task): _curves(run_set, scheme, task) for scheme in schemes for task in tasks}
     final = {
         key: interval(curve.final for curve in of_seeds.values())
         for key, of_seeds in curves.items()
         if of_seeds
     }
     pairs = [
-        Pair(task, a, b, effect(gathered.tasks[task], gathered.schemes[b], gathered.schemes[a], *of))
+        Pair(task, a, b, effect(run_set.tasks[task], run_set.schemes[b], run_set.schemes[a], *of))
         for task in tasks
         for a in schemes
         for b in schemes
@@ -80,25 +80,25 @@ def compare_schemes(gathered: RunSet) -> Comparisons:
     return Comparisons(final, tuple(pairs))
 
 
-def chosen_first(gathered: RunSet, comparisons: Comparisons) -> int:
+def chosen_first(run_set: RunSet, comparisons: Comparisons) -> int:
     """The scheme of interest: a planned one if there is one, else the one that wins most tasks."""
-    name_of = {unit.scheme: RunName.parse(unit.name).scheme for unit in gathered.units}
+    base_name = {series.scheme: RunName.parse(series.name).scheme for series in run_set.units}
     for name in NAMES:
-        for number in (number for number, known in name_of.items() if known == name):
+        for number in (number for number, known in base_name.items() if known == name):
             scheme = scheme_named(name)
             if scheme.group != "baseline" and not scheme.ablation:
                 return number
-    wins = [ranking[0] for task in range(len(gathered.tasks)) if (ranking := comparisons.ranking(task))]
+    wins = [ranking[0] for task in range(len(run_set.tasks)) if (ranking := comparisons.ranking(task))]
     return max(set(wins), key=wins.count) if wins else 0
 
 
-def _curves(gathered: RunSet, scheme: int, task: int) -> dict[int, Curve]:
+def _curves(run_set: RunSet, scheme: int, task: int) -> dict[int, Curve]:
     """Seed -> curve."""
-    found = {}
-    for seed in gathered.seeds_of(scheme):
-        tests = gathered.tests(scheme, task, seed)
+    curves = {}
+    for seed in run_set.seeds_of(scheme):
+        tests = run_set.tests(scheme, task, seed)
         if tests["aggregation"].max(initial=0) > 0:
-            found[seed] = Curve(
+            curves[seed] = Curve(
                 *(tests[name].astype(float) for name in ("aggregation", "accuracy", "energy_J"))
             )
-    return found
+    return curves

@@ -18,18 +18,18 @@ MAX_POINTS = 150
 SHORT_TABLE = 40
 
 
-def curves(gathered: RunSet) -> list[dict[str, Any]]:
-    """One entry a scheme and task with tests: its seeds, and their mean at each test that all of them have."""
-    found = []
-    for scheme in range(len(gathered.schemes)):
-        for task in range(len(gathered.tasks)):
+def curves(run_set: RunSet) -> list[dict[str, Any]]:
+    """One entry per scheme and task with tests: its seeds, and their mean at each test that all of them have."""
+    entries = []
+    for scheme in range(len(run_set.schemes)):
+        for task in range(len(run_set.tasks)):
             of_seeds = {
                 seed: tests
-                for seed in gathered.seeds_of(scheme)
-                if len((tests := gathered.tests(scheme, task, seed))["aggregation"])
+                for seed in run_set.seeds_of(scheme)
+                if len((tests := run_set.tests(scheme, task, seed))["aggregation"])
             }
             if of_seeds:
-                found.append(
+                entries.append(
                     {
                         "scheme": scheme,
                         "task": task,
@@ -40,14 +40,14 @@ def curves(gathered: RunSet) -> list[dict[str, Any]]:
                         "mean": _mean(list(of_seeds.values())),
                     }
                 )
-    return found
+    return entries
 
 
-def front(found: list[dict[str, Any]], task: int) -> dict[str, list[Any]]:
+def front(entries: list[dict[str, Any]], task: int) -> dict[str, list[Any]]:
     """The quality-energy front of a task: tests (means over seeds) that no other test beats with less energy."""
     points = [
         (energy, accuracy, curve["scheme"], aggregation)
-        for curve in found
+        for curve in entries
         if curve["task"] == task
         for energy, accuracy, aggregation in zip(
             *(curve["mean"][name] for name in ("energy_J", "accuracy", "aggregation")), strict=True
@@ -55,17 +55,17 @@ def front(found: list[dict[str, Any]], task: int) -> dict[str, list[Any]]:
         if energy is not None and accuracy is not None and aggregation
     ]
     best: list[tuple[float, float, int, float]] = []
-    for point in sorted(points, key=lambda one: (one[0], -one[1])):
+    for point in sorted(points, key=lambda point: (point[0], -point[1])):
         if not best or point[1] > best[-1][1]:
             best.append(point)
     names = ("energy_J", "accuracy", "scheme", "aggregation")
     return {name: [point[place] for point in best] for place, name in enumerate(names)}
 
 
-def rows(gathered: RunSet, found: list[dict[str, Any]]) -> list[list[Any]]:
+def rows(run_set: RunSet, entries: list[dict[str, Any]]) -> list[list[Any]]:
     """The means as rows of a table: task, scheme, aggregation, time, energy, accuracy, its half width, loss."""
     lines = []
-    for curve in sorted(found, key=lambda one: one["task"]):
+    for curve in sorted(entries, key=lambda entry: entry["task"]):
         mean = curve["mean"]
         count = len(mean["aggregation"])
         for k in sorted({*range(0, count, max(1, count // SHORT_TABLE)), count - 1}):
@@ -73,8 +73,8 @@ def rows(gathered: RunSet, found: list[dict[str, Any]]) -> list[list[Any]]:
             half = None if low is None or high is None else (high - low) / 2
             lines.append(
                 [
-                    gathered.tasks[curve["task"]],
-                    gathered.schemes[curve["scheme"]],
+                    run_set.tasks[curve["task"]],
+                    run_set.schemes[curve["scheme"]],
                     *(mean[name][k] for name in (*AXES, "accuracy")),
                     half,
                     mean["loss"][k],
@@ -92,8 +92,8 @@ def _mean(of_seeds: list[Metrics]) -> dict[str, list[Any]]:
     mean = {name: shorts(column.mean(axis=1)) for name, column in stacked.items()}
     for name in VALUES:
         intervals = [interval(row) for row in stacked[name]]
-        mean[f"{name}_low"] = shorts([one.low for one in intervals])
-        mean[f"{name}_high"] = shorts([one.high for one in intervals])
+        mean[f"{name}_low"] = shorts([at.low for at in intervals])
+        mean[f"{name}_high"] = shorts([at.high for at in intervals])
     return mean
 
 

@@ -13,37 +13,37 @@ BINS = 40
 """Stretches of time that a curve of samples has."""
 
 
-def samples_over_time(gathered: RunSet) -> list[dict[str, Any]]:
-    """One entry a unit and task: mean, fewest and most samples of devices when they began to compute, over time."""
-    found = []
-    for place, unit in enumerate(gathered.units):
-        jobs = gathered.jobs(unit)
-        for task in range(len(gathered.tasks)):
-            own = (jobs["task"] == task) & (jobs["samples"] > 0)
-            if not own.any():
+def samples_over_time(run_set: RunSet) -> list[dict[str, Any]]:
+    """One entry per series and task: mean, fewest and most samples of devices when they began to compute, over time."""
+    entries = []
+    for place, series in enumerate(run_set.units):
+        jobs = run_set.jobs(series)
+        for task in range(len(run_set.tasks)):
+            of_task = (jobs["task"] == task) & (jobs["samples"] > 0)
+            if not of_task.any():
                 continue
-            time_s, samples = jobs["start_s"][own] + jobs["download_s"][own], jobs["samples"][own]
+            time_s, samples = jobs["start_s"][of_task] + jobs["download_s"][of_task], jobs["samples"][of_task]
             edges = np.linspace(time_s.min(), time_s.max(), BINS + 1)
             bins = np.clip(np.searchsorted(edges, time_s, side="right") - 1, 0, BINS - 1)
             used = np.unique(bins)
-            groups = [samples[bins == one] for one in used]
-            found.append(
+            groups = [samples[bins == place_of_bin] for place_of_bin in used]
+            entries.append(
                 {
                     "unit": place,
                     "task": task,
-                    "time_s": shorts([time_s[bins == one].mean() for one in used]),
+                    "time_s": shorts([time_s[bins == place_of_bin].mean() for place_of_bin in used]),
                     "mean": shorts([group.mean() for group in groups], 4),
                     "low": shorts([group.min() for group in groups]),
                     "high": shorts([group.max() for group in groups]),
                 }
             )
-    return found
+    return entries
 
 
-def settings_rows(gathered: RunSet) -> list[list[Any]]:
-    """One row a run and task: what the scenario says of drift, and what was measured of it."""
+def settings_rows(run_set: RunSet) -> list[list[Any]]:
+    """One row per run and task: what the scenario says of drift, and what was measured of it."""
     rows = []
-    for number, run in enumerate(gathered.runs):
+    for number, run in enumerate(run_set.runs):
         measured = next(iter(run.measured.values()), None)
         for name, task in run.scenario.tasks.items():
             rates = [
@@ -54,7 +54,7 @@ def settings_rows(gathered: RunSet) -> list[list[Any]]:
             ]
             rows.append(
                 [
-                    *([gathered.names[number]] if len(gathered.runs) > 1 else []),
+                    *([run_set.names[number]] if len(run_set.runs) > 1 else []),
                     name,
                     task.drift.kind,
                     task.samples_at_start,

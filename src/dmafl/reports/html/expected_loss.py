@@ -16,23 +16,23 @@ from dmafl.schedule.plan_files import read_plan
 SUM = "quality"
 
 
-def plan_terms(gathered: RunSet) -> list[dict[str, Any]]:
-    """One entry a plan and task: the terms that its quality model adds up, and their sum."""
-    found = []
-    for number, run in enumerate(gathered.runs):
+def plan_terms(run_set: RunSet) -> list[dict[str, Any]]:
+    """One entry per plan and task: the terms that its quality model adds up, and their sum."""
+    entries = []
+    for number, run in enumerate(run_set.runs):
         for path in sorted((run.path / "plans").glob("*.json")):
             plan = read_plan(path).plan
             for task, terms in plan.terms.items():
-                if task not in gathered.tasks:
+                if task not in run_set.tasks:
                     raise bad_input(
                         f"{path}: terms", "must be of the run's tasks", task, "Put the run's own plan back."
                     )
-                name = path.stem if len(gathered.runs) == 1 else f"{path.stem} ({gathered.names[number]})"
-                found.append(
+                name = path.stem if len(run_set.runs) == 1 else f"{path.stem} ({run_set.names[number]})"
+                entries.append(
                     {
                         "plan": name,
                         "model": str(plan.quality),
-                        "task": gathered.tasks.index(task),
+                        "task": run_set.tasks.index(task),
                         "terms": {
                             term: short(_number(value, f"{path}: terms.{task}.{term}"))
                             for term, value in terms.items()
@@ -41,28 +41,28 @@ def plan_terms(gathered: RunSet) -> list[dict[str, Any]]:
                         "sum": short(_number(terms.get(SUM), f"{path}: terms.{task}.{SUM}")),
                     }
                 )
-    return found
+    return entries
 
 
-def predictions(gathered: RunSet) -> list[dict[str, Any]]:
-    """One entry a unit and task with a prediction: loss reached and predicted, over aggregations."""
-    found = []
-    for place, unit in enumerate(gathered.units):
-        for task in range(len(gathered.tasks)):
-            tests = gathered.tests(unit.scheme, task, unit.seed)
+def predictions(run_set: RunSet) -> list[dict[str, Any]]:
+    """One entry per series and task with a prediction: loss reached and predicted, over aggregations."""
+    entries = []
+    for place, series in enumerate(run_set.units):
+        for task in range(len(run_set.tasks)):
+            tests = run_set.tests(series.scheme, task, series.seed)
             known = np.isfinite(tests["predicted_loss"].astype(np.float64))
             if known.any():
-                found.append(
+                entries.append(
                     {
                         "unit": place,
-                        "scheme": unit.scheme,
+                        "scheme": series.scheme,
                         "task": task,
                         "aggregation": shorts(thin(tests["aggregation"][known])),
                         "loss": shorts(thin(tests["loss"][known])),
                         "predicted": shorts(thin(tests["predicted_loss"][known])),
                     }
                 )
-    return found
+    return entries
 
 
 def _number(value: object, name: str) -> float:

@@ -1,4 +1,4 @@
-"""Local periods for the timeline: a few digits each, packed, unit by unit."""
+"""Local periods for the timeline: a few digits each, packed, series by series."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dmafl.reports.html.run_set import RunSet
 from dmafl.simulation.periods import Periods
 
 MAX_JOBS = 50_000
-"""In one page: about 2 MB. Units that come after are left out, the first seeds come first."""
+"""In one page: about 2 MB. Series that come after have none, the first seeds come first."""
 DIGITS = {"start_s": 8, "idle_s": 4, "download_s": 4, "compute_s": 4, "upload_s": 4, "wait_s": 4} | {
     "uplink_J": 3,
     "compute_J": 3,
@@ -24,15 +24,13 @@ DIGITS = {"start_s": 8, "idle_s": 4, "download_s": 4, "compute_s": 4, "upload_s"
 WHOLE = ("task", "device", "version", "slot", "steps", "batch", "staleness", "samples")
 
 
-def packed_jobs(gathered: RunSet) -> tuple[list[str | None], list[str]]:
-    """Of each unit its jobs as gzipped JSON in base64, or None where there is no room; and what outcomes are called."""
-    outcomes = list(dict.fromkeys(["aggregated", *gathered.periods["outcome"].tolist()]))
-    packed: list[str | None] = [None] * len(gathered.units)
+def packed_jobs(run_set: RunSet) -> tuple[list[str | None], list[str]]:
+    """Of each series its jobs as gzipped JSON in base64, or None where there is no room; and names of outcomes."""
+    outcomes = list(dict.fromkeys(["aggregated", *run_set.periods["outcome"].tolist()]))
+    packed: list[str | None] = [None] * len(run_set.units)
     room = MAX_JOBS
-    for place in sorted(
-        range(len(gathered.units)), key=lambda k: gathered.seeds.index(gathered.units[k].seed)
-    ):
-        jobs = gathered.jobs(gathered.units[place])
+    for place in sorted(range(len(run_set.units)), key=lambda k: run_set.seeds.index(run_set.units[k].seed)):
+        jobs = run_set.jobs(run_set.units[place])
         count = len(jobs)
         if count <= room or room == MAX_JOBS:
             packed[place] = _packed(_plain(jobs, outcomes, room))

@@ -107,10 +107,10 @@ class LivePage:
 
     def _knows(self, host: str) -> bool:
         """Whether a request asks for this server by a name that it has; keeps scripts of other sites out."""
-        own = self._server.host
-        if not ipaddress.ip_address(own).is_loopback:
+        address = self._server.host
+        if not ipaddress.ip_address(address).is_loopback:
             return True
-        names = (f"[{own}]" if ":" in own else own, "localhost")
+        names = (f"[{address}]" if ":" in address else address, "localhost")
         return host in (*names, *(f"{name}:{self._server.port}" for name in names))
 
 
@@ -120,11 +120,11 @@ def _opened(host: str, port: int | None, live: LivePage) -> Server:
         try:
             return Server(host, tried, live.answer)
         except (OSError, OverflowError, ValueError) as error:
-            told = error
+            problem = error
     raise bad_input(
         "serve",
         "must have an address and port that are free",
-        ShownAsIs(f"{host}:{port if port is not None else PORT}, {told}"),
+        ShownAsIs(f"{host}:{port if port is not None else PORT}, {problem}"),
         "Choose another --port, or leave it out.",
     )
 
@@ -136,13 +136,13 @@ def _state(folder: Path) -> str:
         *folder.glob("*.parquet"),
         *folder.glob("parts/*/metrics-*.parquet"),
     ]
-    found = []
+    stamps = []
     for path in looked_at:
         try:
-            found.append(f"{path.name}:{path.stat().st_mtime_ns}")
+            stamps.append(f"{path.name}:{path.stat().st_mtime_ns}")
         except OSError:
             continue
-    return ";".join(found)
+    return ";".join(stamps)
 
 
 def _waiting(folder: Path) -> Content:

@@ -16,12 +16,12 @@ from dmafl.world.mobility import Paths
 from dmafl.world.world import World
 
 
-def places(gathered: RunSet) -> list[dict[str, Any]]:
-    """One entry a run and seed: position, distance and mean rates of every device, and paths of those that move."""
-    found = []
-    for (run, seed), world in gathered.worlds.items():
+def places(run_set: RunSet) -> list[dict[str, Any]]:
+    """One entry per run and seed: position, distance and mean rates of every device, and paths of those that move."""
+    entries = []
+    for (run, seed), world in run_set.worlds.items():
         x_m, y_m = _start_m(world)
-        found.append(
+        entries.append(
             {
                 "run": run,
                 "seed": seed,
@@ -36,7 +36,7 @@ def places(gathered: RunSet) -> list[dict[str, Any]]:
             }
             | {f"{way}_Mbit_s": shorts(mean_rate_bit_s(world, way) / 1e6, 4) for way in DIRECTIONS}
         )
-    return found
+    return entries
 
 
 def mean_rate_bit_s(world: World, direction: Direction) -> FloatArray:

@@ -54,69 +54,69 @@ def report(runs: Sequence[Run | str | Path] | Run | str | Path, path: str | Path
 
 def content(runs: Sequence[Run | str | Path]) -> Content:
     """What the page says of `runs`."""
-    gathered = gather(runs)
-    found = compare_schemes(gathered)
-    first = chosen_first(gathered, found)
-    drawn = curves.curves(gathered)
-    tables = activity.by_device(gathered)
-    packed, outcomes = packed_jobs(gathered)
+    run_set = gather(runs)
+    comparisons = compare_schemes(run_set)
+    first = chosen_first(run_set, comparisons)
+    drawn = curves.curves(run_set)
+    tables = activity.by_device(run_set)
+    packed, outcomes = packed_jobs(run_set)
     data: dict[str, Any] = {
-        "schemes": gathered.schemes,
-        "tasks": gathered.tasks,
-        "units": [{"run": u.run, "scheme": u.scheme, "seed": u.seed} for u in gathered.units],
+        "schemes": run_set.schemes,
+        "tasks": run_set.tasks,
+        "units": [{"run": u.run, "scheme": u.scheme, "seed": u.seed} for u in run_set.units],
         "first": first,
-        "pairs": [pair.plain() for pair in found.pairs],
+        "pairs": [pair.plain() for pair in comparisons.pairs],
         "curves": drawn,
-        "fronts": [curves.front(drawn, task) for task in range(len(gathered.tasks))],
+        "fronts": [curves.front(drawn, task) for task in range(len(run_set.tasks))],
         "jobs": packed,
         "outcomes": outcomes,
         "phases": PHASES,
         "devices": tables,
-        "energy": activity.energy_of_schemes(gathered, tables),
-        "staleness": activity.staleness(gathered),
-        "terms": quality.plan_terms(gathered),
-        "predictions": quality.predictions(gathered),
-        "samples": drift.samples_over_time(gathered),
-        "places": places(gathered),
+        "energy": activity.energy_of_schemes(run_set, tables),
+        "staleness": activity.staleness(run_set),
+        "terms": quality.plan_terms(run_set),
+        "predictions": quality.predictions(run_set),
+        "samples": drift.samples_over_time(run_set),
+        "places": places(run_set),
     }
     sections = (
-        Section("headline", "In short", headline(gathered, found, first)),
-        Section("curves", "Accuracy and loss", curves_section(gathered, data)),
-        Section("front", "Accuracy for energy", front_section(gathered, data)),
-        Section("timeline", "Who did what when", timeline_section(gathered, data)),
-        Section("work", "Who trains what", work_section(gathered, data)),
-        Section("staleness", "Staleness", staleness_section(gathered, data)),
-        Section("energy", "Energy", together(scheme_energy(gathered, data), device_energy(gathered, data))),
-        Section("terms", "What plans were chosen for", terms_section(gathered, data)),
-        Section("prediction", "Prediction and outcome", prediction_section(gathered, data)),
-        Section("drift", "Drift", drift_section(gathered, data)),
-        Section("map", "Map and channel", map_section(gathered, data)),
-        Section("again", "Scenario, and how to run it again", rerun(gathered)),
+        Section("headline", "In short", headline(run_set, comparisons, first)),
+        Section("curves", "Accuracy and loss", curves_section(run_set, data)),
+        Section("front", "Accuracy for energy", front_section(run_set, data)),
+        Section("timeline", "Who did what when", timeline_section(run_set, data)),
+        Section("work", "Who trains what", work_section(run_set, data)),
+        Section("staleness", "Staleness", staleness_section(run_set, data)),
+        Section("energy", "Energy", together(scheme_energy(run_set, data), device_energy(run_set, data))),
+        Section("terms", "What plans were chosen for", terms_section(run_set, data)),
+        Section("prediction", "Prediction and outcome", prediction_section(run_set, data)),
+        Section("drift", "Drift", drift_section(run_set, data)),
+        Section("map", "Map and channel", map_section(run_set, data)),
+        Section("again", "Scenario, and how to run it again", rerun(run_set)),
     )
-    return Content(_title(gathered), _lead(gathered), sections, data)
+    return Content(_title(run_set), _lead(run_set), sections, data)
 
 
-def _title(gathered: RunSet) -> str:
-    names = dict.fromkeys(run.scenario.name for run in gathered.runs)
-    return f"{', '.join(names)}: {len(gathered.schemes)} schemes, {len(gathered.tasks)} tasks"
+def _title(run_set: RunSet) -> str:
+    names = dict.fromkeys(run.scenario.name for run in run_set.runs)
+    return f"{', '.join(names)}: {len(run_set.schemes)} schemes, {len(run_set.tasks)} tasks"
 
 
-def _lead(gathered: RunSet) -> Html:
-    devices = sorted({world.device_count for world in gathered.worlds.values()})
-    tests, jobs = len(gathered.metrics), len(gathered.periods)
+def _lead(run_set: RunSet) -> Html:
+    devices = sorted({world.device_count for world in run_set.worlds.values()})
+    tests, jobs = len(run_set.metrics), len(run_set.periods)
     counted = [
         f"{' and '.join(f'{count:,}' for count in devices)} devices",
-        f"{len(gathered.seeds)} seed{'s' if len(gathered.seeds) > 1 else ''}",
+        f"{len(run_set.seeds)} seed{'s' if len(run_set.seeds) > 1 else ''}",
         f"{jobs:,} local periods",
         f"{tests:,} tests",
     ]
     return together(
         element("p", ", ".join(counted), class_="lead"),
-        (element("p", note, class_="note") for note in notes(gathered)),
+        (element("p", note, class_="note") for note in notes(run_set)),
         element(
             "div",
-            toggles("schemes", "Schemes", gathered.schemes),
-            toggles("tasks", "Tasks", gathered.tasks),
+            toggles("schemes", "Schemes", run_set.schemes),
+            toggles("tasks", "Tasks", run_set.tasks),
             class_="filters",
         ),
     )

@@ -12,9 +12,9 @@ ENERGY_NAMES = ("uploads [J]", "computations [J]", "downloads [J]")
 """Of the columns `activity.ENERGIES`."""
 
 
-def curves_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+def curves_section(run_set: RunSet, data: dict[str, Any]) -> Html:
     """Accuracy and loss of every scheme, with what to show against what."""
-    several = len(gathered.seeds) > 1
+    several = len(run_set.seeds) > 1
     caption = "A mark is a test of the global model." + (
         " Lines are means over seeds, bands their 95% t-intervals." if several else ""
     )
@@ -30,7 +30,7 @@ def curves_section(gathered: RunSet, data: dict[str, Any]) -> Html:
             class_="controls",
         ),
         figure(
-            of_tasks(gathered, "curves", "Test accuracy or loss of every scheme"),
+            of_tasks(run_set, "curves", "Test accuracy or loss of every scheme"),
             caption,
             table(
                 "Tests, mean over seeds",
@@ -38,79 +38,79 @@ def curves_section(gathered: RunSet, data: dict[str, Any]) -> Html:
                     "task", "scheme", "aggregation", "time [s]", "energy [J]", "accuracy", "± of its 95% interval",
                     "loss",
                 ],
-                curves.rows(gathered, data["curves"]),
+                curves.rows(run_set, data["curves"]),
             ),
         ),
     )  # fmt: skip
 
 
-def front_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+def front_section(run_set: RunSet, data: dict[str, Any]) -> Html:
     """What accuracy was had for what energy, and the front of it."""
     rows = [
-        [gathered.tasks[task], gathered.schemes[scheme], aggregation, energy, accuracy]
-        for task, one in enumerate(data["fronts"])
+        [run_set.tasks[task], run_set.schemes[scheme], aggregation, energy, accuracy]
+        for task, entry in enumerate(data["fronts"])
         for energy, accuracy, scheme, aggregation in zip(
-            *(one[name] for name in ("energy_J", "accuracy", "scheme", "aggregation")), strict=True
+            *(entry[name] for name in ("energy_J", "accuracy", "scheme", "aggregation")), strict=True
         )
     ]
     return figure(
-        of_tasks(gathered, "front", "Accuracy and energy of every scheme with the Pareto front"),
+        of_tasks(run_set, "front", "Accuracy and energy of every scheme with the Pareto front"),
         "Large marks are the ends of training, small ones the way there. The line is the front: "
         "what is above it, no scheme reached with that energy.",
         table("Tests on the front", ["task", "scheme", "aggregation", "energy [J]", "accuracy"], rows),
     )
 
 
-def staleness_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+def staleness_section(run_set: RunSet, data: dict[str, Any]) -> Html:
     """How stale models were when they arrived."""
     rows = [
-        [gathered.tasks[one["task"]], gathered.schemes[one["scheme"]], one["mean"], stale, share]
-        for one in sorted(data["staleness"], key=lambda one: one["task"])
-        for stale, share in enumerate(one["share"])
+        [run_set.tasks[entry["task"]], run_set.schemes[entry["scheme"]], entry["mean"], stale, share]
+        for entry in sorted(data["staleness"], key=lambda entry: entry["task"])
+        for stale, share in enumerate(entry["share"])
     ]
     return figure(
-        of_tasks(gathered, "staleness", "Histogram of staleness"),
+        of_tasks(run_set, "staleness", "Histogram of staleness"),
         "Versions that were made between a device's download and its upload.",
         table("Share of jobs by staleness", ["task", "scheme", "mean", "staleness", "share"], rows),
     )
 
 
-def scheme_energy(gathered: RunSet, data: dict[str, Any]) -> Html:
+def scheme_energy(run_set: RunSet, data: dict[str, Any]) -> Html:
     """Energy of every scheme by task and phase."""
     rows = [
         [
-            gathered.tasks[one["task"]],
-            gathered.schemes[one["scheme"]],
-            *(one[name] for name in activity.ENERGIES),
-            sum(one[name] or 0 for name in activity.ENERGIES),
+            run_set.tasks[entry["task"]],
+            run_set.schemes[entry["scheme"]],
+            *(entry[name] for name in activity.ENERGIES),
+            sum(entry[name] or 0 for name in activity.ENERGIES),
         ]
-        for one in sorted(data["energy"], key=lambda one: one["task"])
+        for entry in sorted(data["energy"], key=lambda entry: entry["task"])
     ]
     return figure(
-        of_tasks(gathered, "energy", "Energy of every scheme by phase"),
+        of_tasks(run_set, "energy", "Energy of every scheme by phase"),
         "Uploads and computations are paid by devices, downloads by the base station. "
         "Mean over seeds, all work counted.",
         table("Energy by scheme, task and phase", ["task", "scheme", *ENERGY_NAMES, "sum [J]"], rows),
     )
 
 
-def terms_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+def terms_section(run_set: RunSet, data: dict[str, Any]) -> Html:
     """What the quality model of each plan adds up."""
     if not data["terms"]:
         return element("p", "There is no plan with terms in this folder.", class_="note")
     rows = [
-        [one["plan"], one["model"], gathered.tasks[one["task"]], term, value]
-        for one in data["terms"]
-        for term, value in [*one["terms"].items(), ("sum", one["sum"])]
+        [entry["plan"], entry["model"], run_set.tasks[entry["task"]], term, value]
+        for entry in data["terms"]
+        for term, value in [*entry["terms"].items(), ("sum", entry["sum"])]
     ]
     return figure(
-        of_tasks(gathered, "terms", "Terms of the quality model of every plan"),
+        of_tasks(run_set, "terms", "Terms of the quality model of every plan"),
         "What the quality model that a plan was made with adds up, for the plan as it was chosen. Lower is better.",
         table("Terms", ["plan", "quality model", "task", "term", "value"], rows),
     )
 
 
-def prediction_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+def prediction_section(run_set: RunSet, data: dict[str, Any]) -> Html:
     """Loss reached beside the one predicted."""
     if not data["predictions"]:
         return element(
@@ -120,15 +120,15 @@ def prediction_section(gathered: RunSet, data: dict[str, Any]) -> Html:
         )
     rows = [
         [
-            gathered.tasks[one["task"]],
-            gathered.schemes[one["scheme"]],
-            gathered.units[one["unit"]].seed,
-            *(one[name][-1] for name in ("aggregation", "loss", "predicted")),
+            run_set.tasks[entry["task"]],
+            run_set.schemes[entry["scheme"]],
+            run_set.units[entry["unit"]].seed,
+            *(entry[name][-1] for name in ("aggregation", "loss", "predicted")),
         ]
-        for one in sorted(data["predictions"], key=lambda one: one["task"])
+        for entry in sorted(data["predictions"], key=lambda entry: entry["task"])
     ]
     return figure(
-        of_tasks(gathered, "prediction", "Loss reached and predicted"),
+        of_tasks(run_set, "prediction", "Loss reached and predicted"),
         "Solid: test loss. Dashed: what the calibrated prediction gives for the schedule up to there. The first seed.",
         table(
             "At the last test",
@@ -138,7 +138,7 @@ def prediction_section(gathered: RunSet, data: dict[str, Any]) -> Html:
     )
 
 
-def of_tasks(gathered: RunSet, name: str, says: str) -> Html:
+def of_tasks(run_set: RunSet, name: str, says: str) -> Html:
     """A place for a plot of each task."""
     return element(
         "div",
@@ -146,7 +146,7 @@ def of_tasks(gathered: RunSet, name: str, says: str) -> Html:
             element(
                 "div", element("h3", task), plot(f"{name}-{place}", f"{says}, task {task}"), data_task=place
             )
-            for place, task in enumerate(gathered.tasks)
+            for place, task in enumerate(run_set.tasks)
         ),
         class_="grid",
     )

@@ -11,32 +11,32 @@ from dmafl.reports.html.run_set import RunSet
 from dmafl.reports.html.sections_of_schemes import ENERGY_NAMES, of_tasks
 
 
-def timeline_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+def timeline_section(run_set: RunSet, data: dict[str, Any]) -> Html:
     """Who did what when, on a canvas."""
-    left_out, cut = [], []
-    for unit, jobs in zip(gathered.units, data["jobs"], strict=True):
-        name = f"{gathered.schemes[unit.scheme]}, seed {unit.seed}"
+    not_shown, cut = [], []
+    for series, jobs in zip(run_set.units, data["jobs"], strict=True):
+        name = f"{run_set.schemes[series.scheme]}, seed {series.seed}"
         if jobs is None:
-            left_out.append(name)
-        elif len(gathered.jobs(unit)["start_s"]) > MAX_JOBS:
+            not_shown.append(name)
+        elif len(run_set.jobs(series)["start_s"]) > MAX_JOBS:
             cut.append(name)
     rows = [
         [
-            gathered.schemes[unit.scheme],
-            unit.seed,
-            gathered.tasks[task],
-            *(sum(row[task] or 0 for row in of[name]) for name in ("jobs", *activity.TIMES)),
+            run_set.schemes[series.scheme],
+            series.seed,
+            run_set.tasks[task],
+            *(sum(row[task] or 0 for row in tables[name]) for name in ("jobs", *activity.TIMES)),
         ]
-        for unit, of in zip(gathered.units, data["devices"], strict=True)
-        for task in range(len(gathered.tasks))
+        for series, tables in zip(run_set.units, data["devices"], strict=True)
+        for task in range(len(run_set.tasks))
     ]
     zooms = [
-        element("button", name, type="button", data_span=place) for place, name in enumerate(gathered.tasks)
+        element("button", name, type="button", data_span=place) for place, name in enumerate(run_set.tasks)
     ]
     return together(
         element(
             "div",
-            unit_menu(gathered, data),
+            series_menu(run_set, data),
             element(
                 "div",
                 element("button", "+", type="button", data_zoom="in", aria_label="Zoom in"),
@@ -65,9 +65,9 @@ def timeline_section(gathered: RunSet, data: dict[str, Any]) -> Html:
                 element("p", id="timeline-said", class_="small said", role="status"),
                 element("div", id="timeline-tip", class_="tip", hidden=True),
             ),
-            "A row a device, in it a lane a task. Drag to move, Ctrl and wheel or a double click to zoom, "
+            "One row per device, in it one lane per task. Drag to move, Ctrl and wheel or a double click to zoom, "
             "point at a job for its details. Waiting is drawn before the computation."
-            + (f" A page holds {MAX_JOBS:,} jobs; not in it: {'; '.join(left_out)}." if left_out else "")
+            + (f" A page holds {MAX_JOBS:,} jobs; not in it: {'; '.join(not_shown)}." if not_shown else "")
             + (f" Of {cut[0]} only the first {MAX_JOBS:,} jobs are in it." if cut else ""),
             table(
                 "Time spent in each phase, all devices together [s]",
@@ -78,42 +78,42 @@ def timeline_section(gathered: RunSet, data: dict[str, Any]) -> Html:
     )
 
 
-def work_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+def work_section(run_set: RunSet, data: dict[str, Any]) -> Html:
     """Who trains what, as a heat map."""
     rows = [
-        [gathered.schemes[unit.scheme], unit.seed, gathered.world(unit).devices.id[device], *line]
-        for unit, of in zip(gathered.units, data["devices"], strict=True)
-        for device, line in enumerate(of["jobs"])
+        [run_set.schemes[series.scheme], series.seed, run_set.world(series).devices.id[device], *line]
+        for series, tables in zip(run_set.units, data["devices"], strict=True)
+        for device, line in enumerate(tables["jobs"])
     ]
     return together(
         element(
             "div",
-            unit_menu(gathered, data),
+            series_menu(run_set, data),
             choice("work", "Count", [("jobs", "jobs"), ("trained", "samples trained"), ("energy", "energy")]),
             class_="controls",
         ),
         figure(
             plot("work", "Heat map of devices and tasks"),
             "Jobs whose model was taken, samples that their steps went through, or energy of devices and base station.",
-            table("Jobs taken", ["scheme", "seed", "device", *gathered.tasks], rows),
+            table("Jobs taken", ["scheme", "seed", "device", *run_set.tasks], rows),
         ),
     )
 
 
-def device_energy(gathered: RunSet, data: dict[str, Any]) -> Html:
+def device_energy(run_set: RunSet, data: dict[str, Any]) -> Html:
     """Energy of every device by phase."""
     rows = [
         [
-            gathered.schemes[unit.scheme],
-            unit.seed,
-            gathered.world(unit).devices.id[device],
-            *(sum(of[name][device]) for name in activity.ENERGIES),
+            run_set.schemes[series.scheme],
+            series.seed,
+            run_set.world(series).devices.id[device],
+            *(sum(tables[name][device]) for name in activity.ENERGIES),
         ]
-        for unit, of in zip(gathered.units, data["devices"], strict=True)
-        for device in range(gathered.world(unit).device_count)
+        for series, tables in zip(run_set.units, data["devices"], strict=True)
+        for device in range(run_set.world(series).device_count)
     ]
     return together(
-        element("div", unit_menu(gathered, data), class_="controls"),
+        element("div", series_menu(run_set, data), class_="controls"),
         figure(
             plot("device-energy", "Energy of every device by phase"),
             "Energy of each device; downloads are those of the base station towards it.",
@@ -122,29 +122,29 @@ def device_energy(gathered: RunSet, data: dict[str, Any]) -> Html:
     )
 
 
-def drift_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+def drift_section(run_set: RunSet, data: dict[str, Any]) -> Html:
     """Samples of devices and test loss over time."""
-    several = ["run"] if len(gathered.runs) > 1 else []
+    several = ["run"] if len(run_set.runs) > 1 else []
     rows = [
         [
-            gathered.schemes[gathered.units[one["unit"]].scheme],
-            gathered.units[one["unit"]].seed,
-            gathered.tasks[one["task"]],
-            *(one[name][k] for name in ("time_s", "mean", "low", "high")),
+            run_set.schemes[run_set.units[entry["unit"]].scheme],
+            run_set.units[entry["unit"]].seed,
+            run_set.tasks[entry["task"]],
+            *(entry[name][k] for name in ("time_s", "mean", "low", "high")),
         ]
-        for one in data["samples"]
-        for k in sorted({0, len(one["time_s"]) // 2, len(one["time_s"]) - 1})
+        for entry in data["samples"]
+        for k in sorted({0, len(entry["time_s"]) // 2, len(entry["time_s"]) - 1})
     ]
     return together(
-        element("div", unit_menu(gathered, data), class_="controls"),
+        element("div", series_menu(run_set, data), class_="controls"),
         figure(
-            of_tasks(gathered, "drift", "Samples of devices and test loss over time"),
+            of_tasks(run_set, "drift", "Samples of devices and test loss over time"),
             "Points and band: samples that devices had when they began to compute, mean and range (left axis). "
             "Line: test loss (right axis). Where pictures or names of classes change, those of the tests change too.",
             table(
                 "Drift of each task: as the scenario says, and change of the global loss as measured [1/s]",
                 [*several, "task", "drift", "samples first", "samples last", "while idle", "while computing"],
-                drift.settings_rows(gathered),
+                drift.settings_rows(run_set),
             ),
             table(
                 "Samples over time", ["scheme", "seed", "task", "time [s]", "mean", "fewest", "most"], rows
@@ -153,23 +153,23 @@ def drift_section(gathered: RunSet, data: dict[str, Any]) -> Html:
     )
 
 
-def map_section(gathered: RunSet, data: dict[str, Any]) -> Html:
+def map_section(run_set: RunSet, data: dict[str, Any]) -> Html:
     """Where devices are and how well they are heard."""
-    several = len(gathered.runs) > 1
+    several = len(run_set.runs) > 1
     options = [
-        (str(place), (f"{gathered.names[one['run']]}, " if several else "") + f"seed {one['seed']}")
-        for place, one in enumerate(data["places"])
+        (str(place), (f"{run_set.names[entry['run']]}, " if several else "") + f"seed {entry['seed']}")
+        for place, entry in enumerate(data["places"])
     ]
     names = ("distance_m", "uplink_Mbit_s", "downlink_Mbit_s", "frequency_max_MHz", "battery_J")
     rows = [
         [
-            *([gathered.names[one["run"]]] if several else []),
-            one["seed"],
+            *([run_set.names[entry["run"]]] if several else []),
+            entry["seed"],
             name,
-            *(one[key][i] for key in names),
+            *(entry[key][i] for key in names),
         ]
-        for one in data["places"]
-        for i, name in enumerate(one["id"])
+        for entry in data["places"]
+        for i, name in enumerate(entry["id"])
     ]
     return together(
         element(
@@ -193,12 +193,12 @@ def map_section(gathered: RunSet, data: dict[str, Any]) -> Html:
     )  # fmt: skip
 
 
-def unit_menu(gathered: RunSet, data: dict[str, Any]) -> Html:
+def series_menu(run_set: RunSet, data: dict[str, Any]) -> Html:
     """A menu of schemes with seeds; all of them in the page go together."""
-    several = len(gathered.seeds) > 1
+    several = len(run_set.seeds) > 1
     options = [
-        (str(place), gathered.schemes[unit.scheme] + (f", seed {unit.seed}" if several else ""))
-        for place, unit in enumerate(gathered.units)
+        (str(place), run_set.schemes[series.scheme] + (f", seed {series.seed}" if several else ""))
+        for place, series in enumerate(run_set.units)
     ]
-    first = next(place for place, unit in enumerate(gathered.units) if unit.scheme == data["first"])
+    first = next(place for place, series in enumerate(run_set.units) if series.scheme == data["first"])
     return menu("unit", "Scheme", options, str(first))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 CONNECTIONS = 64
-"""Open at once; whoever comes when all are taken is told so and let go."""
+"""Open at once; whoever comes when all are taken gets an answer that says so."""
 REQUEST_S, ANSWER_S = 5.0, 10.0
 """For all of a request to come, and for all of an answer to be taken [s]."""
 REQUEST_BYTES = 16_384
@@ -47,7 +47,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a client is told."""
+    """What a client gets back."""
 
     status: HTTPStatus
     body: bytes = b""

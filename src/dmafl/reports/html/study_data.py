@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 from dmafl.experiments.reproduction.bands import Band, over_aggregations, over_energy, over_values
@@ -19,7 +20,7 @@ from dmafl.reports.figures.study_style import SCHEMES, STYLES, TASK_COLOURS, TAS
 from dmafl.reports.html.rounding import short, shorts
 
 
-def study_data(gathered: StudyOutcomes) -> dict[str, Any]:
+def study_data(outcomes: StudyOutcomes) -> dict[str, Any]:
     """All of them; schemes, tasks, partitions and variants are numbered."""
     return {
         "palette": [
@@ -30,80 +31,90 @@ def study_data(gathered: StudyOutcomes) -> dict[str, Any]:
         "schemes": SCHEMES,
         "tasks": [TASK_NAMES[task] for task in TASKS],
         "variants": [" + ".join(variant) for variant in (*VARIANTS, FULL)],
-        "curves": _curves(gathered),
-        "targets": _targets(gathered),
-        "importances": _importances(gathered),
-        "shares": _shares(gathered),
+        "curves": _curves(outcomes),
+        "targets": _targets(outcomes),
+        "importances": _importances(outcomes),
+        "shares": _shares(outcomes),
         "drifts": [
-            *_drifts(gathered, "active drift", "compute_s"),
-            *_drifts(gathered, "idle drift", "idle_s"),
+            *_drifts(outcomes, "active drift", "compute_s"),
+            *_drifts(outcomes, "idle drift", "idle_s"),
         ],
-        "ablation": _variants(gathered),
+        "ablation": _variants(outcomes),
     }
 
 
-def _curves(gathered: StudyOutcomes) -> list[dict[str, Any]]:
-    found = []
-    for partition, name in enumerate(gathered.study.partitions):
-        for scheme, called in enumerate(SCHEMES):
-            for task, own in enumerate(TASKS):
-                of = gathered.of(name, called, own)
-                if of:
-                    place = {"partition": partition, "scheme": scheme, "task": task}
-                    found.append(
-                        place
-                        | {"aggregation": _band(over_aggregations(of)), "energy": _band(over_energy(of))}
-                    )
-    return found
+def _curves(outcomes: StudyOutcomes) -> list[dict[str, Any]]:
+    entries = []
+    places = product(enumerate(outcomes.study.partitions), enumerate(SCHEMES), enumerate(TASKS))
+    for (k, partition), (scheme, name_of_scheme), (task, name_of_task) in places:
+        by_seed = outcomes.of(partition, name_of_scheme, name_of_task)
+        if by_seed:
+            bands = {
+                "aggregation": _band(over_aggregations(by_seed)),
+                "energy": _band(over_energy(by_seed)),
+            }
+            entries.append({"partition": k, "scheme": scheme, "task": task, **bands})
+    return entries
 
 
-def _targets(gathered: StudyOutcomes) -> list[list[list[float | int | None]]]:
+def _targets(outcomes: StudyOutcomes) -> list[list[list[float | int | None]]]:
     """By partition and task."""
     return [
         [
-            [short(found) for share in SHARES if (found := target(gathered, name, task, share)) is not None]
+            [
+                short(accuracy)
+                for share in SHARES
+                if (accuracy := target(outcomes, partition, task, share)) is not None
+            ]
             for task in TASKS
         ]
-        for name in gathered.study.partitions
+        for partition in outcomes.study.partitions
     ]
 
 
-def _importances(gathered: StudyOutcomes) -> list[dict[str, Any]]:
+def _importances(outcomes: StudyOutcomes) -> list[dict[str, Any]]:
     """Curves of a task with its least importance, with 1 and with its largest."""
-    found = []
+    entries = []
     for task, name in enumerate(TASKS):
-        for value, own in trained_importances(gathered, name).items():
-            bands = {of: _band(over_aggregations(own, of)) for of in ("accuracy", "energy_J")}
-            found.append({"task": task, "importance": value, **bands})
-    return found
+        for value, by_seed in trained_importances(outcomes, name).items():
+            bands = {
+                quantity: _band(over_aggregations(by_seed, quantity)) for quantity in ("accuracy", "energy_J")
+            }
+            entries.append({"task": task, "importance": value, **bands})
+    return entries
 
 
-def _shares(gathered: StudyOutcomes) -> list[dict[str, Any]]:
-    found = []
+def _shares(outcomes: StudyOutcomes) -> list[dict[str, Any]]:
+    entries = []
     for raised, name in enumerate(TASKS):
-        sweep = importance_sweep(gathered, name)
-        for task, own in enumerate(TASKS):
-            numbers = [[100 * steps_share(one, own) for one in each.values()] for each in sweep.values()]
-            found.append({"raised": raised, "task": task, "band": _band(over_values(list(sweep), numbers))})
-    return found
+        sweep = importance_sweep(outcomes, name)
+        for task, name_of_task in enumerate(TASKS):
+            numbers = [
+                [100 * steps_share(outcome, name_of_task) for outcome in by_seed.values()]
+                for by_seed in sweep.values()
+            ]
+            entries.append({"raised": raised, "task": task, "band": _band(over_values(list(sweep), numbers))})
+    return entries
 
 
-def _drifts(gathered: StudyOutcomes, quantity: str, total: str) -> list[dict[str, Any]]:
-    found = []
+def _drifts(outcomes: StudyOutcomes, quantity: str, total: str) -> list[dict[str, Any]]:
+    entries = []
     for raised, name in enumerate(TASKS):
-        sweep = drift_sweep(gathered, name, quantity)
+        sweep = drift_sweep(outcomes, name, quantity)
         ticks = [f"{value * DRIFT_UNIT[name]:g}" for value in DRIFTS]
-        for task, own in enumerate(TASKS):
-            band = _band(relative_times(sweep, own, total))
-            found.append({"quantity": quantity, "raised": raised, "task": task, "band": band, "ticks": ticks})
-    return found
+        for task, name_of_task in enumerate(TASKS):
+            band = _band(relative_times(sweep, name_of_task, total))
+            entries.append(
+                {"quantity": quantity, "raised": raised, "task": task, "band": band, "ticks": ticks}
+            )
+    return entries
 
 
-def _variants(gathered: StudyOutcomes) -> list[dict[str, Any]]:
+def _variants(outcomes: StudyOutcomes) -> list[dict[str, Any]]:
     return [
-        {"variant": place, "task": task, "band": _band(over_energy(gathered.variant(*variant, own)))}
+        {"variant": place, "task": task, "band": _band(over_energy(outcomes.variant(*variant, name_of_task)))}
         for place, variant in enumerate((*VARIANTS, FULL))
-        for task, own in enumerate(TASKS)
+        for task, name_of_task in enumerate(TASKS)
     ]
 
 

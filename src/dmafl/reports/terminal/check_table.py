@@ -10,7 +10,7 @@ from dmafl.schedule.checks import Check
 
 
 def print_checks(checks: Sequence[Check], title: str) -> None:
-    """Print one row a check, then a full sentence for each that failed."""
+    """Print one row per check, then a full sentence for each that failed."""
     out = console()
     rows = table(f"Checks of {title}", "check", "rule", "holds", "violation", "places")
     rows.columns[1].justify = "left"

@@ -36,13 +36,13 @@ def differences_table(comparison: Comparison) -> Table:
     rows = table("What was run differently", "kind", "key", "first", "second")
     for column in rows.columns:
         column.justify = "left"
-    for one in comparison.differences:
-        rows.add_row(one.kind, one.key, one.first, one.second)
+    for difference in comparison.differences:
+        rows.add_row(difference.kind, difference.key, difference.first, difference.second)
     return rows
 
 
 def effects_table(comparison: Comparison) -> Table:
-    """A row a task and scheme: second minus first, and the ratio of energies."""
+    """One row per task and scheme: second minus first, and the ratio of energies."""
     rows = table(
         "What came out differently: second minus first, ± half of the 95% t-interval",
         "task",
@@ -54,46 +54,46 @@ def effects_table(comparison: Comparison) -> Table:
         "that accuracy",
     )
     rows.columns[1].justify = "left"
-    for one in comparison.effects:
-        name = one.first if one.first == one.second else f"{one.second} against {one.first}"
-        seeds = str(one.pairs) if one.pairs else "none in common"
+    for effect in comparison.effects:
+        name = effect.first if effect.first == effect.second else f"{effect.second} against {effect.first}"
+        seeds = str(effect.pairs) if effect.pairs else "none in common"
         rows.add_row(
-            one.task,
+            effect.task,
             name,
             seeds,
-            _difference(one.mean_accuracy),
-            _difference(one.final_accuracy),
-            _ratio(one),
-            f"{one.target:.3f}" + (f" ({one.not_reached} not)" if one.not_reached else ""),
+            _difference(effect.mean_accuracy),
+            _difference(effect.final_accuracy),
+            _ratio(effect),
+            f"{effect.target:.3f}" + (f" ({effect.not_reached} not)" if effect.not_reached else ""),
         )
     return rows
 
 
-def _difference(found: Interval) -> str:
-    width = "" if isnan(found.half) else f" ± {found.half:.4f}"
-    return f"{found.mean:+.4f}{width}{_mark(found)}"
+def _difference(difference: Interval) -> str:
+    width = "" if isnan(difference.half) else f" ± {difference.half:.4f}"
+    return f"{difference.mean:+.4f}{width}{_mark(difference)}"
 
 
-def _ratio(one: Effect) -> str:
-    mean, low, high = one.energy_ratio
+def _ratio(effect: Effect) -> str:
+    mean, low, high = effect.energy_ratio
     if not isfinite(mean):
         return "-"
     ends = "" if isnan(low) else f" ({low:.3f} to {high:.3f})"
-    return f"{mean:.3f}{ends}{_mark(one.log_energy_ratio)}"
+    return f"{mean:.3f}{ends}{_mark(effect.log_energy_ratio)}"
 
 
-def _mark(found: Interval) -> str:
-    return f" {MARK}" if found.excludes_zero else ""
+def _mark(difference: Interval) -> str:
+    return f" {MARK}" if difference.excludes_zero else ""
 
 
 def _legend(effects: tuple[Effect, ...]) -> list[str]:
     lines = [f"{MARK} a difference of 0, or a ratio of 1, lies outside the interval."]
-    if any(isnan(one.final_accuracy.half) for one in effects):
+    if any(isnan(effect.final_accuracy.half) for effect in effects):
         lines.append("One seed has no interval: run more seeds to tell a difference from chance.")
-    if any(one.pairs == 0 for one in effects):
+    if any(effect.pairs == 0 for effect in effects):
         lines.append("Runs without common seeds are compared by their means, which is less sharp.")
-    if any(isnan(one.log_energy_ratio.mean) for one in effects):
+    if any(isnan(effect.log_energy_ratio.mean) for effect in effects):
         lines.append("- the first model has this accuracy already: it costs nothing.")
-    if any(one.not_reached for one in effects):
+    if any(effect.not_reached for effect in effects):
         lines.append("(n not) n runs never reach it, and count with all of their energy.")
     return lines

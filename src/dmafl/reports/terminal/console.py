@@ -27,7 +27,8 @@ class Terminal(Console):
     def print(self, *objects: Any, **settings: Any) -> None:
         """Print texts and tables; a text may have several lines."""
         shown = (
-            Text(self._known(visible(one, lines=True))) if isinstance(one, str) else one for one in objects
+            Text(self._known(visible(thing, lines=True))) if isinstance(thing, str) else thing
+            for thing in objects
         )
         super().print(*shown, **settings)
 

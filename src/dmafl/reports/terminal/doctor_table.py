@@ -18,17 +18,19 @@ def print_findings(out: Console, findings: Sequence[Finding]) -> None:
     for column in rows.columns:
         column.justify = "left"
     group = ""
-    for one in findings:
-        if group and one.group != group:
+    for finding in findings:
+        if group and finding.group != group:
             rows.add_section()
-        rows.add_row(one.group if one.group != group else "", one.name, one.found, MARKS[one.state])
-        group = one.group
+        rows.add_row(
+            finding.group if finding.group != group else "", finding.name, finding.found, MARKS[finding.state]
+        )
+        group = finding.group
     out.print(rows)
     for state, title in (("broken", "To mend"), ("note", "If you need it")):
-        told = [one for one in findings if one.state == state]
-        if told:
+        in_state = [finding for finding in findings if finding.state == state]
+        if in_state:
             out.print(f"{title}:")
-        for one in told:
-            out.print(f"  {one.name}: {one.remedy}")
-    if not any(one.state == "broken" for one in findings):
+        for finding in in_state:
+            out.print(f"  {finding.name}: {finding.remedy}")
+    if not any(finding.state == "broken" for finding in findings):
         out.print("Everything that is required is there.")

@@ -12,7 +12,7 @@ from dmafl.world.world import World
 
 
 def task_energy_table(world: World, schedule: Schedule, timeline: Timeline) -> Table:
-    """One row a task: jobs, devices used, steps, staleness, idle and busy time, energy by phase."""
+    """One row per task: jobs, devices used, steps, staleness, idle and busy time, energy by phase."""
     rows = table(
         "Schedule",
         "task",
@@ -30,16 +30,16 @@ def task_energy_table(world: World, schedule: Schedule, timeline: Timeline) -> T
     energy = energy_J(world, schedule, timeline)
     stale = realised_staleness(schedule, world.task_count)
     for j, name in enumerate(world.task_names):
-        own = schedule.task == j
+        of_task = schedule.task == j
         phases = energy[:, j].sum(axis=0)
         rows.add_row(
             name,
-            f"{own.sum():,}",
-            str(len(set(schedule.device[own].tolist()))),
-            f"{schedule.steps[own].sum():,.0f}",
+            f"{of_task.sum():,}",
+            str(len(set(schedule.device[of_task].tolist()))),
+            f"{schedule.steps[of_task].sum():,.0f}",
             str(stale[j]),
-            number(timeline.end_s[own].max(initial=0.0)),
-            number(timeline.idle_s[own].sum()),
+            number(timeline.end_s[of_task].max(initial=0.0)),
+            number(timeline.idle_s[of_task].sum()),
             *map(number, phases),
             number(phases.sum()),
         )
@@ -60,13 +60,15 @@ def task_energy_table(world: World, schedule: Schedule, timeline: Timeline) -> T
 
 
 def device_energy_table(world: World, schedule: Schedule, timeline: Timeline) -> Table:
-    """One row a device: energy of each task, and the share of the battery it takes."""
+    """One row per device: energy of each task, and the share of the battery it takes."""
     energy = energy_J(world, schedule, timeline)
-    own_J = energy[:, :, :2].sum(axis=2)
+    spent_J = energy[:, :, :2].sum(axis=2)
     rows = table(
         "Energy of devices (uplink + computation) [J]", "device", *world.task_names, "total", "of battery"
     )
     for i, name in enumerate(world.devices.id):
-        total = own_J[i].sum()
-        rows.add_row(name, *map(number, own_J[i]), number(total), f"{total / world.devices.battery_J[i]:.3%}")
+        total = spent_J[i].sum()
+        rows.add_row(
+            name, *map(number, spent_J[i]), number(total), f"{total / world.devices.battery_J[i]:.3%}"
+        )
     return rows

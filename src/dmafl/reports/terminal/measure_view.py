@@ -10,7 +10,7 @@ from dmafl.reports.numbers import number
 from dmafl.reports.terminal.bars import Bars
 
 LINES = 4
-"""Lines that tell of the probes of a task where there is no terminal."""
+"""Lines that report the probes of a task where there is no terminal."""
 
 
 class MeasureView(Bars):

@@ -47,23 +47,23 @@ def print_measured(out: Console, scenario: Scenario, measured: Measured) -> None
 
 
 def constants_table(scenario: Scenario, name: str, task: MeasuredTask) -> Table:
-    """One row a constant; where devices have one each, the range over devices."""
+    """One row per constant; where devices have one each, the range over devices."""
     rows = table(f"Constants of {name}", "constant", "symbol", "value", "spread", "samples", "method")
     rows.columns[1].justify = rows.columns[5].justify = "left"
     for constant, symbol in SYMBOLS.items():
         if constant not in task.estimates:
             continue
-        one = task.estimates[constant]
+        estimate = task.estimates[constant]
         given = getattr(scenario.theory, constant) if constant in SET_BY_SCENARIO else None
-        value = _range(one.value)
+        value = _range(estimate.value)
         if given is not None:
             value = f"used: {number(given)} (set by the scenario), measured {value}"
-        rows.add_row(constant, symbol, value, _spread(one), f"{one.samples:,}", one.method)
+        rows.add_row(constant, symbol, value, _spread(estimate), f"{estimate.samples:,}", estimate.method)
     return rows
 
 
 def calibration_table(name: str, calibration: Calibration) -> Table:
-    """One row a term of the prediction: its weight, and the values that probes had."""
+    """One row per term of the prediction: its weight, and the values that probes had."""
     rows = table(f"Prediction of the loss of {name}", "term", "weight", "in probes")
     low, high = calibration.low, calibration.high
     for term, weight in calibration.weights.terms().items():
@@ -74,7 +74,7 @@ def calibration_table(name: str, calibration: Calibration) -> Table:
 
 def calibration_lines(task: MeasuredTask) -> list[str]:
     """How well the prediction ranks, what it cost, and a warning where there is one."""
-    cost, found = task.cost, task.calibration
+    cost, calibration = task.cost, task.calibration
     if not cost.probes:
         return ["No probes were run: there is no prediction. Measure with probes to plan with `calibrated`."]
     warm_up = f" after a warm-up of {cost.warm_up_slots} slots" if cost.warm_up_slots else ""
@@ -82,7 +82,7 @@ def calibration_lines(task: MeasuredTask) -> list[str]:
     lines = [
         f"{cost.probes} probes of {cost.slots} slots{warm_up}{lost}: {number(cost.probes_s)} s of CPU time."
     ]
-    if found is None:
+    if calibration is None:
         finite = cost.probes - cost.diverged
         lines.append(
             f"Warning: {finite} probes stayed finite, fewer than the {FEWEST_PROBES} that a prediction needs. "
@@ -90,18 +90,18 @@ def calibration_lines(task: MeasuredTask) -> list[str]:
         )
         return lines
     lines.append(
-        f"Cross-validated over them: rank correlation with the loss reached {found.correlation:.3f}, relative error "
-        f"{100 * found.spread:.1f} %."
+        "Cross-validated over them: rank correlation with the loss reached "
+        f"{calibration.correlation:.3f}, relative error {100 * calibration.spread:.1f} %."
     )
-    return lines + ([f"Warning: {found.warning}"] if found.warning else [])
+    return lines + ([f"Warning: {calibration.warning}"] if calibration.warning else [])
 
 
 def _range(value: Any) -> str:
     return number(float(value)) if np.ndim(value) == 0 else _between(np.min(value), np.max(value))
 
 
-def _spread(one: Estimate) -> str:
-    return _between(np.min(one.low), np.max(one.high))
+def _spread(estimate: Estimate) -> str:
+    return _between(np.min(estimate.low), np.max(estimate.high))
 
 
 def _between(low: Any, high: Any) -> str:

@@ -25,26 +25,26 @@ def print_plan(out: Console, plan: Plan) -> None:
 
 
 def work_table(plan: Plan) -> Table:
-    """One row a task: smallest, mean and largest steps, batch, frequency and staleness, and the busiest device."""
+    """One row per task: smallest, mean and largest steps, batch, frequency and staleness, and the busiest device."""
     rows = table("Work of a job", "task", "steps", "batch", "frequency [MHz]", "staleness", "busiest device")
     schedule = plan.schedule
     for j, name in enumerate(plan.world.task_names):
-        own = schedule.task == j
-        counts = np.bincount(schedule.device[own], minlength=plan.world.device_count)
+        of_task = schedule.task == j
+        counts = np.bincount(schedule.device[of_task], minlength=plan.world.device_count)
         busiest = int(np.argmax(counts))
         rows.add_row(
             name,
-            _range(schedule.steps[own]),
-            _range(schedule.batch[own]),
-            _range(schedule.frequency_Hz[own] / 1e6),
-            _range(schedule.staleness[own]),
-            f"{plan.world.devices.id[busiest]} ({counts[busiest]} of {own.sum()})",
+            _range(schedule.steps[of_task]),
+            _range(schedule.batch[of_task]),
+            _range(schedule.frequency_Hz[of_task] / 1e6),
+            _range(schedule.staleness[of_task]),
+            f"{plan.world.devices.id[busiest]} ({counts[busiest]} of {of_task.sum()})",
         )
     return rows
 
 
 def terms_table(plan: Plan) -> Table:
-    """One row a task: every term of its quality, and their sum."""
+    """One row per task: every term of its quality, and their sum."""
     names = [name for name in next(iter(plan.terms.values())) if name not in (*PHASES, "quality")]
     rows = table(f"Quality ({plan.quality}), term by term", "task", *names, "sum")
     for task, terms in plan.terms.items():

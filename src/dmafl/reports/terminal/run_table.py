@@ -18,7 +18,7 @@ ENORMOUS = 1e3
 
 
 def outcome_table(metrics: Any) -> Table:
-    """One row a task and scheme: final accuracy and loss, time and energy, mean over seeds (with the spread).
+    """One row per task and scheme: final accuracy and loss, time and energy, mean over seeds (with the spread).
 
     The predicted loss stands beside the one reached, where there is a prediction.
     """
@@ -41,11 +41,12 @@ def outcome_table(metrics: Any) -> Table:
     rows.columns[1].justify = "left"
     for task in dict.fromkeys(columns["task"]):
         for scheme in dict.fromkeys(columns["scheme"]):
-            own = (columns["task"] == task) & (columns["scheme"] == scheme)
+            of_scheme = (columns["task"] == task) & (columns["scheme"] == scheme)
             of_seeds = [
-                np.flatnonzero(own & (columns["seed"] == seed)) for seed in dict.fromkeys(columns["seed"])
+                np.flatnonzero(of_scheme & (columns["seed"] == seed))
+                for seed in dict.fromkeys(columns["seed"])
             ]
-            last = [int(found[-1]) for found in of_seeds if len(found)]
+            last = [int(rows_of_seed[-1]) for rows_of_seed in of_seeds if len(rows_of_seed)]
             if not last:
                 continue
             value = {

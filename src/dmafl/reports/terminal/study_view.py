@@ -1,4 +1,4 @@
-"""How a study goes: a bar over its units with rate and time left on a terminal, one plain line per unit elsewhere."""
+"""How a study goes: a bar over its runs with rate and time left on a terminal, one plain line per run elsewhere."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dmafl.reports.numbers import number
 from dmafl.reports.terminal.bars import Bars
 from dmafl.reports.terminal.measure_view import MeasureView
 
-UNITS = "units"
+STUDY_RUNS = "study runs"
 MEMORY_S = 86_400.0
-"""Units take minutes: the time left follows from all of them, not from the last seconds."""
+"""Runs take minutes: the time left follows from all of them, not from the last seconds."""
 
 
 class StudyView(Bars):
-    """Watches the units of a study, and the measuring before them."""
+    """Watches the runs of a study, and the measuring before them."""
 
     def __init__(self, out: Console | None = None) -> None:
         super().__init__(out, MEMORY_S)
@@ -29,15 +29,15 @@ class StudyView(Bars):
         self._begun: dict[str, float] = {}
 
     def total(self, name: str, pieces: int, done: int) -> None:
-        """So many units are wanted, of which so many are there; the others will be carried out."""
+        """So many runs are wanted, of which so many are there; the others will be carried out."""
         self._total = pieces - done
         self._started_s = time.monotonic()
-        self._progress.update(self._bar(UNITS), total=self._total)
-        self._say(f"{self._total} units to carry out")
+        self._progress.update(self._bar(STUDY_RUNS), total=self._total)
+        self._say(f"{self._total} study runs to carry out")
 
     @contextmanager
     def part(self, text: str) -> Iterator[Watcher]:
-        """Who watches the measuring before the units: bars among those of the study, until it is over."""
+        """Who watches the measuring before the runs: bars among those of the study, until it is over."""
         self._say(text)
         measuring = _MeasuringPart(self)
         try:
@@ -46,14 +46,14 @@ class StudyView(Bars):
             measuring.remove()
 
     def begun(self, name: str, piece: str) -> None:
-        """A unit has begun."""
+        """A run has begun."""
         now = time.monotonic()
         self._begun[piece] = now
-        self._progress.start_task(self._bar(UNITS))
+        self._progress.start_task(self._bar(STUDY_RUNS))
         self._update(now)
 
     def ended(self, name: str, piece: str, problem: str = "") -> None:
-        """A unit is finished, or has failed."""
+        """A run is finished, or has failed."""
         now = time.monotonic()
         self._done += 1
         took_s = now - self._begun.pop(piece, now)
@@ -63,7 +63,7 @@ class StudyView(Bars):
 
     def _update(self, now: float) -> None:
         self._progress.update(
-            self._bar(UNITS),
+            self._bar(STUDY_RUNS),
             completed=self._done,
             rate=number(self._done / max(now - self._started_s, 1e-3)) if self._done else "",
             note="; ".join(self._begun),

@@ -1,4 +1,4 @@
-"""A sweep as a table: a row a combination of settings and task."""
+"""A sweep as a table: one row per combination of settings and task."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ WIDE = ("loss", "accuracy", "energy_J")
 
 def sweep_table(rows: Any, keys: Sequence[str]) -> Table:
     """Means over seeds; columns without any number are left out, and that of diverged models without any of them."""
-    found = groups(rows, keys)
-    there = [name for name in COLUMNS if any(one.values[name].n for one in found)]
-    if not any(one.values["diverged"].mean > 0 for one in found):
+    all_groups = groups(rows, keys)
+    there = [name for name in COLUMNS if any(group.values[name].n for group in all_groups)]
+    if not any(group.values["diverged"].mean > 0 for group in all_groups):
         there = [name for name in there if name != "diverged"]
     made = table(
         "Sweep (mean over seeds ± half of the 95% t-interval)",
@@ -51,18 +51,18 @@ def sweep_table(rows: Any, keys: Sequence[str]) -> Table:
     )
     made.columns[len(keys)].justify = "left"
     before: tuple[Any, ...] | None = None
-    for one in found:
-        if before is not None and one.settings != before:
+    for group in all_groups:
+        if before is not None and group.settings != before:
             made.add_section()
-        before = one.settings
-        cells = [_cell(name, one.values[name]) for name in there]
-        made.add_row(*map(shown, one.settings), one.task, *cells)
+        before = group.settings
+        cells = [_cell(name, group.values[name]) for name in there]
+        made.add_row(*map(shown, group.settings), group.task, *cells)
     return made
 
 
-def _cell(name: str, found: Interval) -> str:
-    if not found.n:
+def _cell(name: str, values: Interval) -> str:
+    if not values.n:
         return ""
     write = COLUMNS[name][1]
-    width = "" if isnan(found.half) or name not in WIDE else f" ± {write(found.half)}"
-    return f"{write(found.mean)}{width}"
+    width = "" if isnan(values.half) or name not in WIDE else f" ± {write(values.half)}"
+    return f"{write(values.mean)}{width}"

@@ -38,7 +38,7 @@ def print_world(world: World, data_dir: Path | None = None, with_data: bool = Tr
 
 
 def tasks_table(world: World) -> Table:
-    """One row a task: model, payload, slots and ranges."""
+    """One row per task: model, payload, slots and ranges."""
     rows = table(
         "Tasks",
         "task",
@@ -74,7 +74,7 @@ def tasks_table(world: World) -> Table:
 
 
 def devices_table(world: World) -> Table:
-    """One row a device, or the spread over devices for a large fleet."""
+    """One row per device, or the spread over devices for a large fleet."""
     d = world.devices
     columns = {
         "distance [m]": d.distance_m,
@@ -114,15 +114,15 @@ def jobs_table(world: World) -> Table:
     schedule = round_robin(world)
     t = replay(world, schedule)
     for j, name in enumerate(world.task_names):
-        own = schedule.task == j
+        of_task = schedule.task == j
         medians = [
-            float(np.median(column[own]))
+            float(np.median(column[of_task]))
             for column in (t.download_s, t.compute_s, t.upload_s, t.uplink_J, t.compute_J, t.downlink_J)
         ]
         rows.add_row(
             name,
             *map(number, medians),
-            number(float(t.end_s[own].max())),
+            number(float(t.end_s[of_task].max())),
             number(float(world.devices.window_s[:, j].min())),
         )
     return rows
