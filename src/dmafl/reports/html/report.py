@@ -19,6 +19,7 @@ from dmafl.reports.html.jobs import packed_jobs
 from dmafl.reports.html.place import places
 from dmafl.reports.html.rerun import notes, rerun
 from dmafl.reports.html.run_set import RunSet, gather
+from dmafl.reports.html.section_of_timeline import timeline_section
 from dmafl.reports.html.sections_of_schemes import (
     curves_section,
     front_section,
@@ -31,7 +32,6 @@ from dmafl.reports.html.sections_of_series import (
     device_energy,
     drift_section,
     map_section,
-    timeline_section,
     work_section,
 )
 from dmafl.reports.html.shell import Content, Section

@@ -1,4 +1,4 @@
-"""Sections that look at one scheme and seed: timeline, work, energy of devices, drift, and the map of their world."""
+"""Sections that look at one scheme and seed: work, energy of devices, drift, and the map of their world."""
 
 from __future__ import annotations
 
@@ -6,76 +6,8 @@ from typing import Any
 
 from dmafl.reports.html import activity, drift
 from dmafl.reports.html.html import Html, choice, element, figure, menu, plot, table, together
-from dmafl.reports.html.jobs import MAX_JOBS
 from dmafl.reports.html.run_set import RunSet
 from dmafl.reports.html.sections_of_schemes import ENERGY_NAMES, of_tasks
-
-
-def timeline_section(run_set: RunSet, data: dict[str, Any]) -> Html:
-    """Who did what when, on a canvas."""
-    not_shown, cut = [], []
-    for series, jobs in zip(run_set.units, data["jobs"], strict=True):
-        name = f"{run_set.schemes[series.scheme]}, seed {series.seed}"
-        if jobs is None:
-            not_shown.append(name)
-        elif len(run_set.jobs(series)["start_s"]) > MAX_JOBS:
-            cut.append(name)
-    rows = [
-        [
-            run_set.schemes[series.scheme],
-            series.seed,
-            run_set.tasks[task],
-            *(sum(row[task] or 0 for row in tables[name]) for name in ("jobs", *activity.TIMES)),
-        ]
-        for series, tables in zip(run_set.units, data["devices"], strict=True)
-        for task in range(len(run_set.tasks))
-    ]
-    zooms = [
-        element("button", name, type="button", data_span=place) for place, name in enumerate(run_set.tasks)
-    ]
-    return together(
-        element(
-            "div",
-            series_menu(run_set, data),
-            element(
-                "div",
-                element("button", "+", type="button", data_zoom="in", aria_label="Zoom in"),
-                element("button", "−", type="button", data_zoom="out", aria_label="Zoom out"),
-                element("button", "all", type="button", data_zoom="all", aria_label="Show all of the time"),
-                zooms if len(zooms) > 1 else None,
-                class_="buttons",
-                role="group",
-                aria_label="Zoom",
-            ),
-            class_="controls",
-        ),
-        figure(
-            together(
-                element("div", id="timeline-legend", class_="legend"),
-                element(
-                    "div",
-                    element("div", element("canvas", aria_hidden="true"), class_="timeline-inside"),
-                    id="timeline-view",
-                    class_="timeline",
-                    tabindex="0",
-                    role="group",
-                    aria_label="Timeline. Left and right move, plus and minus zoom, 0 shows all, "
-                    "up and down choose a device and task, comma and full stop step through its jobs.",
-                ),
-                element("p", id="timeline-said", class_="small said", role="status"),
-                element("div", id="timeline-tip", class_="tip", hidden=True),
-            ),
-            "One row per device, in it one lane per task. Drag to move, Ctrl and wheel or a double click to zoom, "
-            "point at a job for its details. Waiting is drawn before the computation."
-            + (f" A page holds {MAX_JOBS:,} jobs; not in it: {'; '.join(not_shown)}." if not_shown else "")
-            + (f" Of {cut[0]} only the first {MAX_JOBS:,} jobs are in it." if cut else ""),
-            table(
-                "Time spent in each phase, all devices together [s]",
-                ["scheme", "seed", "task", "jobs taken", "idle", "download", "compute", "upload", "wait"],
-                rows,
-            ),
-        ),
-    )
 
 
 def work_section(run_set: RunSet, data: dict[str, Any]) -> Html:
