@@ -43,17 +43,17 @@ def task(
     return TaskOutcome(known, curve)
 
 
-def gathered(make: Make, study: Study = STUDY, groups: tuple[str, ...] | None = None) -> StudyOutcomes:
-    """Every unit of `groups` (all, by default), with `make(unit, task)` for each of its tasks."""
+def study_outcomes(make: Make, study: Study = STUDY, groups: tuple[str, ...] | None = None) -> StudyOutcomes:
+    """Every run of `groups` (all, by default), with `make(study_run, task)` for each of its tasks."""
     return StudyOutcomes(study, of_study(make, study, groups))
 
 
 def of_study(make: Make, study: Study = STUDY, groups: tuple[str, ...] | None = None) -> list[Outcome]:
     """The same as a list."""
     return [
-        Outcome(unit, {name: make(unit, name) for name in TASKS})
+        Outcome(study_run, {name: make(study_run, name) for name in TASKS})
         for group in groups or study.groups
-        for unit in study.study_runs(group)
+        for study_run in study.study_runs(group)
     ]
 
 
@@ -65,12 +65,12 @@ def by_scheme(
     Seeds differ by more than most schemes do, so that only paired differences see an effect.
     """
 
-    def make(unit: StudyRun, name: str) -> TaskOutcome:
-        if not unit.trained:
+    def make(study_run: StudyRun, name: str) -> TaskOutcome:
+        if not study_run.trained:
             return task(None, **more)
-        luck = 0.0 if unit.seed == STUDY.tuning_seed else 0.1 * unit.seed
-        final = (finals or {}).get(unit.scheme, TARGET) + luck
-        spent_J = (joules or {}).get(unit.scheme, 2.0) * (1 + luck)
+        luck = 0.0 if study_run.seed == STUDY.tuning_seed else 0.1 * study_run.seed
+        final = (finals or {}).get(study_run.scheme, TARGET) + luck
+        spent_J = (joules or {}).get(study_run.scheme, 2.0) * (1 + luck)
         return task((0.0, 0.5 * final, final), (0.0, 0.5 * spent_J, spent_J), **more)
 
     return make

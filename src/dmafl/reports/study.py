@@ -11,12 +11,12 @@ from dmafl.experiments.reproduction.design import Study
 from dmafl.experiments.reproduction.findings import Findings
 from dmafl.experiments.reproduction.kept_outcomes import kept_outcomes
 from dmafl.experiments.reproduction.outcome import Outcome
+from dmafl.experiments.reproduction.provenance import Provenance
 from dmafl.experiments.reproduction.results import Results
 from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes
 from dmafl.experiments.reproduction.verdicts import Claim
 from dmafl.reports.figures.study import draw_figures
 from dmafl.reports.html.study_page import write_page
-from dmafl.reports.provenance import Provenance
 from dmafl.reports.tables.study_ablation import ablation_table
 from dmafl.reports.tables.study_claims import claims_table
 from dmafl.reports.tables.study_energy import highest_targets_table

@@ -7,7 +7,7 @@ import pytest
 
 from dmafl.experiments.reproduction.claims import CLAIMS, command, judge
 from dmafl.experiments.reproduction.design import TASKS
-from support.made_up_outcomes import STUDY, by_scheme, gathered, task
+from support.made_up_outcomes import STUDY, by_scheme, study_outcomes, task
 
 PAPER = replace(STUDY, preset="paper")
 OTHERS = ("fedasync", "fedavg-full", "fedavg-partial", "dma-fl-nr", "dma-fl-ns")
@@ -16,7 +16,7 @@ EXACT = 1e-9
 
 
 def claim(name, make, study=STUDY):
-    return {one.id: one for one in judge(gathered(make, study))}[name]
+    return {one.id: one for one in judge(study_outcomes(make, study))}[name]
 
 
 def finals(base=0.5, **of):
@@ -145,7 +145,7 @@ def test_c7_is_mixed_if_one_task_does_not_respond():
 
 
 def test_nothing_there_is_not_run():
-    found = judge(gathered(by_scheme(), groups=("tuning",)))
+    found = judge(study_outcomes(by_scheme(), groups=("tuning",)))
     assert [one.id for one in found] == list(CLAIMS)
     assert {one.verdict for one in found} == {"not run"}
     assert all(one.why and not one.counted for one in found)
@@ -193,7 +193,7 @@ def test_effects_are_paired_by_seed():
 def test_part_of_a_study_is_judged_by_what_is_there():
     """Without planned runs C9 has only what it says of `fedavg-full` and `fedasync`."""
     groups = ("tuning", "baselines")
-    found = {one.id: one for one in judge(gathered(by_scheme({"fedavg-full": 0.8}), groups=groups))}
+    found = {one.id: one for one in judge(study_outcomes(by_scheme({"fedavg-full": 0.8}), groups=groups))}
     assert found["C9"].verdict == "holds"
     assert (len(found["C9"].counted), found["C9"].wanted) == (2 * len(TASKS), 18)
     assert found["C1"].verdict == "not run"

@@ -5,7 +5,7 @@ from dmafl.experiments.reproduction.claims import judge
 from dmafl.experiments.reproduction.pairs import pairs
 from dmafl.experiments.reproduction.verdicts import ABOVE, Claim, Comparison
 from dmafl.reports.tables.study_files import pairs_markdown
-from support.made_up_outcomes import by_scheme, gathered
+from support.made_up_outcomes import by_scheme, study_outcomes
 
 
 def comparison(
@@ -53,7 +53,7 @@ def test_by_hand() -> None:
 
 def test_nothing_is_lost() -> None:
     """All comparisons of the claims about schemes are counted once."""
-    claims = judge(gathered(by_scheme({"dma-fl": 0.8, "dma-fl-nr": 0.78}, {"dma-fl": 0.2}, steps=10.0)))
+    claims = judge(study_outcomes(by_scheme({"dma-fl": 0.8, "dma-fl-nr": 0.78}, {"dma-fl": 0.2}, steps=10.0)))
     found = pairs(claims)
     for claim in claims:
         own = [one for one in found if one.claim == claim.id]

@@ -9,7 +9,7 @@ import pytest
 from dmafl.experiments.reproduction.ablation import ablation
 from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes
 from dmafl.experiments.reproduction.targets import FLOOR, TIME, WORST, log_ratio, ratios, target
-from support.made_up_outcomes import STUDY, gathered, of_study, task
+from support.made_up_outcomes import STUDY, of_study, study_outcomes, task
 
 EXACT = 1e-9
 """Sums of a few floats."""
@@ -75,14 +75,14 @@ def test_targets_come_from_the_tuning_seed_alone():
     def make(unit, name):
         return task((0.0, 0.6 if unit.seed == STUDY.tuning_seed else 0.9) if unit.trained else None)
 
-    assert target(gathered(make), "varied", "mnist", 0.9) == pytest.approx(0.54)
+    assert target(study_outcomes(make), "varied", "mnist", 0.9) == pytest.approx(0.54)
     without = StudyOutcomes(STUDY, of_study(make, groups=("baselines",)))
     assert target(without, "varied", "mnist", 0.9) is None
     assert ratios(without) == []
 
 
 def test_every_scheme_is_there_once_per_target():
-    found = ratios(gathered(lambda unit, name: task((0.0, 0.5) if unit.trained else None)))
+    found = ratios(study_outcomes(lambda unit, name: task((0.0, 0.5) if unit.trained else None)))
     keys = [(one.partition, one.task, one.share, one.scheme) for one in found]
     assert len(keys) == len(set(keys)) == 3 * 3 * 3 * 7
     assert "dma-fl" not in {one.scheme for one in found}
@@ -101,7 +101,7 @@ def test_ablation_compares_at_the_smallest_final_energy():
             return task((0.0, 0.5 + luck, 0.6 + luck), (0.0, 2.0, 8.0))
         return task((0.0, 0.8 + 2 * luck), (0.0, 4.0))
 
-    rows = {(one.task, one.quality, one.dissimilarity): one for one in ablation(gathered(make))}
+    rows = {(one.task, one.quality, one.dissimilarity): one for one in ablation(study_outcomes(make))}
     assert len(rows) == 3 * 4
     printed = rows["mnist", "printed", "diagonal"]
     assert printed.equal_energy_J.mean == pytest.approx(2.0)
@@ -116,4 +116,4 @@ def test_ablation_compares_at_the_smallest_final_energy():
 
 
 def test_ablation_needs_something_to_compare():
-    assert ablation(gathered(lambda unit, name: task(), groups=("planned",))) == []
+    assert ablation(study_outcomes(lambda unit, name: task(), groups=("planned",))) == []

@@ -14,11 +14,11 @@ from rich.console import Console
 from dmafl.experiments.reproduction.bands import over_aggregations, over_energy
 from dmafl.experiments.reproduction.claims import CLAIMS, judge
 from dmafl.experiments.reproduction.findings import Findings
+from dmafl.experiments.reproduction.provenance import Provenance, ended_short, with_diverged_updates
 from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes
 from dmafl.reports.figures.study import draw_figures, figures
 from dmafl.reports.figures.study_style import STYLES
 from dmafl.reports.html.study_page import content
-from dmafl.reports.provenance import Provenance, ended_short, with_diverged_updates
 from dmafl.reports.study import short_tables
 from dmafl.reports.tables.markdown import markdown
 from dmafl.reports.tables.study_energy import factor_text
@@ -27,7 +27,7 @@ from dmafl.reports.tables.study_runs import rates_table
 from dmafl.reports.terminal.console import Terminal
 from dmafl.reports.terminal.shown_table import shown_table
 from dmafl.reports.terminal.study_view import StudyView
-from support.made_up_outcomes import STUDY, by_scheme, gathered, of_study, task
+from support.made_up_outcomes import STUDY, by_scheme, of_study, study_outcomes, task
 
 MAKE = by_scheme({"dma-fl": 0.8, "dma-fl-nr": 0.78}, {"dma-fl": 0.2}, steps=10.0)
 OF_EVERY_STUDY = {
@@ -48,7 +48,7 @@ PLAIN = ("tuning", "baselines", "planned")
 @pytest.fixture(scope="module")
 def drawn():
     """All figures of a whole study."""
-    return dict(figures(gathered(MAKE)))
+    return dict(figures(study_outcomes(MAKE)))
 
 
 def texts(figure):
@@ -62,7 +62,7 @@ def test_every_figure_of_the_paper_is_there(drawn) -> None:
 
 def test_figures_are_written(tmp_path: Path) -> None:
     one = replace(STUDY, partitions=("varied",))
-    names = draw_figures(gathered(MAKE, one, PLAIN), tmp_path)
+    names = draw_figures(study_outcomes(MAKE, one, PLAIN), tmp_path)
     assert set(names) == OF_EVERY_STUDY | OF_PARTITIONS["varied"]
     for name in names:
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -85,7 +85,9 @@ def test_a_scheme_looks_the_same_in_every_figure_and_no_two_alike(drawn) -> None
 
 
 def test_panels_without_outcomes_say_so(drawn) -> None:
-    some = dict(figures(gathered(MAKE, replace(STUDY, partitions=("dirichlet",)), ("tuning", "baselines"))))
+    some = dict(
+        figures(study_outcomes(MAKE, replace(STUDY, partitions=("dirichlet",)), ("tuning", "baselines")))
+    )
     assert texts(some["fig09-active-drift"]) == ["not run"] * 3
     assert texts(some["fig05-accuracy-dirichlet"]) == []
     assert not any(texts(figure) for figure in drawn.values())
@@ -94,11 +96,11 @@ def test_panels_without_outcomes_say_so(drawn) -> None:
 def test_bands_are_intervals_over_the_reported_seeds(drawn) -> None:
     (panel, *_) = drawn["fig05-accuracy-dirichlet"].axes
     assert len(panel.collections) == 6, "one band a scheme of the paper"
-    band = over_aggregations(gathered(MAKE).of("dirichlet", "dma-fl", "mnist"))
+    band = over_aggregations(study_outcomes(MAKE).of("dirichlet", "dma-fl", "mnist"))
     assert band.mean[-1] == pytest.approx(1.0)  # 0.9, 1.0 and 1.1
     assert band.mean[-1] - band.low[-1] == pytest.approx(4.302653 * 0.1 / 3**0.5, rel=1e-6)
     assert band.high[-1] == 1.0, "an accuracy is no larger"
-    only_tuning = gathered(MAKE, groups=("tuning",))
+    only_tuning = study_outcomes(MAKE, groups=("tuning",))
     assert over_aggregations(only_tuning.of("dirichlet", "fedasync", "mnist")) is None
 
 
@@ -114,7 +116,7 @@ def test_bands_over_energy_are_at_equal_energies() -> None:
 
 
 def test_tables_are_written(tmp_path: Path) -> None:
-    findings = Findings.of(gathered(MAKE))
+    findings = Findings.of(study_outcomes(MAKE))
     claims = findings.claims
     write_tables(findings, tmp_path)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "claims.csv").read_text(encoding="utf-8"))))
@@ -152,7 +154,7 @@ def test_an_interval_of_missed_targets_has_no_end(tmp_path: Path) -> None:
         missing = unit.scheme == "fedasync" and unit.seed != STUDY.tuning_seed
         return by_scheme({"fedasync": 0.1 if missing else 0.7, "dma-fl": 0.9}, {"fedasync": 3.0})(unit, name)
 
-    findings = Findings.of(gathered(make))
+    findings = Findings.of(study_outcomes(make))
     (ratio,) = [
         one
         for one in findings.ratios
@@ -183,13 +185,13 @@ def test_rates_that_were_tried() -> None:
         place = unit.swept[2] if unit.swept and unit.swept[1] == "place of learning rates" else 0.0
         return task((0.0, 0.5 - 0.1 * abs(place - 2)) if unit.trained else None)
 
-    told = markdown(rates_table(gathered(make))).splitlines()
+    told = markdown(rates_table(study_outcomes(make))).splitlines()
     assert len(told) == 2 + 3 * 5
     assert told[2 + 2] == "| svhn | 0.025 | 0.500 | 0.500 | 0.500 | 0.500 |"
     own = STUDY.study_run("varied", "fedasync", 1).scenario().tasks["mnist"].learning_rate
     (bold,) = [line for line in told if line.startswith("| mnist | **")]
     assert bold.startswith(f"| mnist | **{own:g}** |")
-    assert "Not run" in markdown(rates_table(gathered(make, groups=("tuning",))))
+    assert "Not run" in markdown(rates_table(study_outcomes(make, groups=("tuning",))))
     without = [one for one in of_study(make) if one.study_run.partition != "varied"]
     assert "Not run" in markdown(rates_table(StudyOutcomes(STUDY, without)))
 
@@ -251,7 +253,7 @@ def test_runs_with_diverged_updates_are_named(tmp_path: Path) -> None:
 
 
 def test_the_page_has_all_claims_and_curves_and_needs_nothing_else() -> None:
-    made = content(Findings.of(gathered(MAKE)), {"tuning": (3, 3)})
+    made = content(Findings.of(study_outcomes(MAKE)), {"tuning": (3, 3)})
     text = made.page(("study.js",), ("study.css",))
     assert all(f"<td>{claim}</td>" in text for claim in CLAIMS)
     assert "3 of 3 study runs" in text
@@ -267,7 +269,7 @@ def test_the_page_has_all_claims_and_curves_and_needs_nothing_else() -> None:
 
 
 def test_a_page_of_nothing_says_so() -> None:
-    found = gathered(lambda unit, name: task(), groups=("tuning",))
+    found = study_outcomes(lambda unit, name: task(), groups=("tuning",))
     findings = Findings(found, judge(found), [], [], [])
     made = content(findings, {"tuning": (3, 3), "baselines": (0, 45)})
     assert made.data["curves"] == []
@@ -276,7 +278,7 @@ def test_a_page_of_nothing_says_so() -> None:
 
 def test_tables_for_the_terminal() -> None:
     out = Console(file=io.StringIO(), width=200)
-    tables = list(short_tables(Findings.of(gathered(MAKE))))
+    tables = list(short_tables(Findings.of(study_outcomes(MAKE))))
     assert len(tables) == 3, "claims, ratios and ablation"
     out.print(*map(shown_table, tables))
     told = out.file.getvalue()

@@ -11,7 +11,7 @@ from dmafl.experiments.reproduction.claims import CLAIMS
 from dmafl.experiments.reproduction.findings import Findings
 from dmafl.reports.html.study_page import write_page
 from reports.html.conftest import PHONE, Visit, asked_elsewhere
-from support.made_up_outcomes import by_scheme, gathered
+from support.made_up_outcomes import by_scheme, study_outcomes
 
 MAKE = by_scheme({"dma-fl": 0.8, "dma-fl-nr": 0.78}, {"dma-fl": 0.2}, steps=10.0)
 LAYOUT = "document.getElementById('plot-{}-0').layout.{}axis.title.text"
@@ -22,7 +22,7 @@ LINES = "document.getElementById('plot-{}-0').data.filter(one => one.name).map(o
 def study(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A whole study, as an address."""
     path = tmp_path_factory.mktemp("study") / "study.html"
-    write_page(Findings.of(gathered(MAKE)), {"tuning": (3, 3), "baselines": (27, 27)}, path)
+    write_page(Findings.of(study_outcomes(MAKE)), {"tuning": (3, 3), "baselines": (27, 27)}, path)
     return path.resolve().as_uri()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ class Comparison:
         import pyarrow as pa
 
         kinds = pa.schema([(name, pa.string()) for name in ("kind", "key", "first", "second")])
-        return pa.Table.from_pylist([asdict(difference) for difference in self.differences], kinds)
+        return pa.Table.from_pylist([difference._asdict() for difference in self.differences], kinds)
 
     @property
     def effects_table(self) -> Any:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.run import Run
@@ -15,8 +14,7 @@ CHECKSUM_CHARS = 12
 WORLD = ("devices", "gains", "paths")
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """One thing that is not the same in both runs."""
 
     kind: str

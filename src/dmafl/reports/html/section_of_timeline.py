@@ -77,7 +77,7 @@ def _not_shown(run_set: RunSet, data: dict[str, Any]) -> str:
         name = f"{run_set.schemes[series.scheme]}, seed {series.seed}"
         if jobs is None:
             missing.append(name)
-        elif len(run_set.jobs(series)["start_s"]) > MAX_JOBS:
+        elif len(run_set.jobs(series)) > MAX_JOBS:
             cut.append(name)
     return (f" A page holds {MAX_JOBS:,} jobs; not in it: {'; '.join(missing)}." if missing else "") + (
         f" Of {cut[0]} only the first {MAX_JOBS:,} jobs are in it." if cut else ""

@@ -1,1 +1,1 @@
-"""Tables as data, and as Markdown, CSV and JSON files."""
+"""Tables as values, made once for every medium; and as Markdown, CSV and JSON files."""

@@ -14,9 +14,9 @@ from dmafl.experiments.reproduction.design import Study
 from dmafl.experiments.reproduction.findings import Findings
 from dmafl.experiments.reproduction.outcome import CURVE, DIVERGED, TOTALS, Outcome
 from dmafl.experiments.reproduction.pairs import Pair
+from dmafl.experiments.reproduction.provenance import Provenance
 from dmafl.experiments.reproduction.readings import Tally
 from dmafl.experiments.reproduction.verdicts import Claim, Comparison
-from dmafl.reports.provenance import Provenance
 from dmafl.reports.tables.csv_file import write_csv, write_rows
 from dmafl.reports.tables.markdown import markdown, markdown_list
 from dmafl.reports.tables.study_ablation import ablation_file_table, ablation_table
