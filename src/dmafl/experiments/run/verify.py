@@ -7,17 +7,20 @@ from contextlib import suppress
 from pathlib import Path
 
 from dmafl.experiments.run.verification import (
-    artefacts,
     completeness,
     energy,
+    estimates,
     learning,
+    models,
     orders,
     outputs,
+    plans,
     timeline,
 )
 from dmafl.experiments.run.verification.findings import CHANGED, Finding, Rule
-from dmafl.experiments.run.verification.opened import Opened, UnitRows
+from dmafl.experiments.run.verification.opened import Opened
 from dmafl.experiments.run.verification.retest import retest as tested_again
+from dmafl.experiments.run.verification.unit_rows import UnitRows
 from dmafl.schedule.checks import Check
 
 RUN_AGAIN = "The files were damaged or changed: run again."
@@ -91,15 +94,15 @@ TABLE: tuple[tuple[str, str, str, Find], ...] = (
         "",
         _in_units(learning.quality),
     ),
-    ("models", "models can be read, are finite and those of their units", "models", artefacts.models),
-    ("running", "running estimates fit periods and tests", "entries", artefacts.running),
+    ("models", "models can be read, are finite and those of their units", "models", models.models),
+    ("running", "running estimates fit periods and tests", "entries", estimates.running),
     (
         "measured",
         "measured constants are those of the manifest, for this scenario",
         "files",
-        artefacts.measured,
+        plans.measured,
     ),
-    ("plans", "plans hold, are for this run and worth what they say", "plans", artefacts.plans),
+    ("plans", "plans hold, are for this run and worth what they say", "plans", plans.plans),
 )
 """Name of a rule, what it says, the unit of a violation, and how it is checked; in the order of the report."""
 RULES = tuple(

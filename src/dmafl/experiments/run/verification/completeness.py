@@ -6,7 +6,7 @@ import numpy as np
 
 from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Array, Finding, named
 from dmafl.experiments.run.verification.made import Made, made_s
-from dmafl.experiments.run.verification.opened import UnitRows
+from dmafl.experiments.run.verification.unit_rows import UnitRows
 
 REASONS = ("battery", "window", "left")
 

@@ -14,7 +14,7 @@ from dmafl.experiments.run.verification.findings import (
     largest,
     together,
 )
-from dmafl.experiments.run.verification.opened import UnitRows
+from dmafl.experiments.run.verification.unit_rows import UnitRows
 from dmafl.schedule.checks import TOLERANCE
 from dmafl.simulation.ledger import RESOLUTION_J
 

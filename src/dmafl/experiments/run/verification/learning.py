@@ -12,7 +12,8 @@ from dmafl.experiments.run.verification.findings import (
     named,
     together,
 )
-from dmafl.experiments.run.verification.opened import Opened, UnitRows
+from dmafl.experiments.run.verification.opened import Opened
+from dmafl.experiments.run.verification.unit_rows import UnitRows
 from dmafl.learning.aggregation import mix_weight
 from dmafl.simulation.records import QUALITY
 from dmafl.theory.mixing import staleness_factor

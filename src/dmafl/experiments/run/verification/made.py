@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmafl.experiments.run.verification.findings import Array
-from dmafl.experiments.run.verification.opened import UnitRows
+from dmafl.experiments.run.verification.unit_rows import UnitRows
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Array, Finding, largest, together
-from dmafl.experiments.run.verification.opened import UnitRows
+from dmafl.experiments.run.verification.unit_rows import UnitRows
 from dmafl.schedule.intervals import load_at_start
 from dmafl.schemes.draws import Drawn
 

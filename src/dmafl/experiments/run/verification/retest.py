@@ -9,7 +9,8 @@ import numpy as np
 
 from dmafl.base.errors import BadInput
 from dmafl.experiments.run.verification.findings import Finding, named
-from dmafl.experiments.run.verification.opened import Opened, UnitRows
+from dmafl.experiments.run.verification.opened import Opened
+from dmafl.experiments.run.verification.unit_rows import UnitRows
 from dmafl.learning import saving
 from dmafl.simulation.records import share_of_test
 from dmafl.training.trainer import Components, TaskTrainer

@@ -13,8 +13,8 @@ from dmafl.experiments.run.verification.findings import (
     together,
 )
 from dmafl.experiments.run.verification.made import made_s
-from dmafl.experiments.run.verification.opened import UnitRows
 from dmafl.experiments.run.verification.orders import planned_slots
+from dmafl.experiments.run.verification.unit_rows import UnitRows
 from dmafl.schedule.checks import TOLERANCE
 from dmafl.schedule.intervals import load_at_start
 from dmafl.simulation.records import NOT_AGGREGATED
