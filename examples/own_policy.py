@@ -29,6 +29,9 @@ class Nearest:
         self.queue.remove(device)
         return self.begin(now)
 
+    def on_job_lost(self, device, now):
+        return self.begin(now)
+
     def on_device_joined(self, device, now):
         return []
 

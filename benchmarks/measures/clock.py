@@ -131,7 +131,7 @@ class AtOnce:
     def __init__(self, model: Any) -> None:
         self._model = model
 
-    def train(self, job: Any, model: Any, share: float) -> AtOnce:
+    def train(self, job: Any, model: Any, progress: float) -> AtOnce:
         """Order the local model."""
         return self
 
@@ -153,6 +153,15 @@ class Counting:
     def on_update(self, taken: Any, now: float) -> None:
         """A local model was taken."""
         self.periods += 1
+
+    def on_refused(self, job: Any, period: Any, check: Any, now: float) -> None:
+        """Nothing."""
+
+    def on_unfinished(self, job: Any, period: Any, outcome: str, now: float) -> None:
+        """Nothing."""
+
+    def on_tick(self, now: float) -> None:
+        """Nothing."""
 
     def on_aggregation(self, task: int, version: int, model: Any, now: float) -> None:
         """Nothing."""

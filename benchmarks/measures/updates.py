@@ -156,12 +156,12 @@ class Ordering:
     def __init__(self, workers: Any) -> None:
         self._workers = workers
 
-    def train(self, job: Any, model: Any, share: float) -> Any:
+    def train(self, job: Any, model: Any, progress: float) -> Any:
         """Order the local model."""
         from dmafl.training.trainer import TrainingOrder
 
         order = job.dispatch
-        wanted = TrainingOrder(order.task, order.device, job.number, share, order.steps, order.batch)
+        wanted = TrainingOrder(order.task, order.device, job.number, progress, order.steps, order.batch)
         return self._workers.train(0, wanted, model)
 
 

@@ -10,8 +10,9 @@ from dmafl.experiments.run.trackers import TRACKERS
 from dmafl.experiments.run.verify import RULES
 from dmafl.scenario.model import Drift
 from dmafl.schemes.registry import NAMES
-from dmafl.server.messages import Event, Transport
-from dmafl.simulation import clock
+from dmafl.server.messages import Event
+from dmafl.server.transport import Transport
+from dmafl.simulation import event_heap
 from support.doc_pages import DOCS, ROOT, blocks, codes, table_rows
 
 TEXT = (DOCS / "simulation.md").read_text(encoding="utf-8")
@@ -41,7 +42,7 @@ def test_events_and_methods_are_those_of_the_server():
 
 def test_the_order_at_one_instant_is_the_clocks():
     kinds = ("PLANNED", "ARRIVE", "DUE", "COMPUTED", "DOWNLOADED", "READY", "WAKE")
-    assert [getattr(clock, kind) for kind in kinds] == list(range(len(kinds)))
+    assert [getattr(event_heap, kind) for kind in kinds] == list(range(len(kinds)))
 
 
 def test_trackers_have_their_extras():

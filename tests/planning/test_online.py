@@ -53,7 +53,7 @@ def carried_out(
     """The jobs that the policy completes; at event `swap_at` `spare` goes on from its state as a file would have it."""
     model = np.zeros(1, dtype=np.float32)
     clock = VirtualClock(plan.world, _Untrained(model))
-    notes = _Notes(clock)
+    notes = _Notes()
     server = Server([model], plan.world.slots.tolist(), [policy], clock, notes)
     for number, _ in enumerate(server.run()):
         if number == swap_at and spare is not None:

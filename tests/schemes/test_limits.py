@@ -56,7 +56,7 @@ def test_small_batteries(scheme: str, part: float) -> None:
     lost = done.unit.records.losses
     assert {one["reason"] for one in lost} == {"battery"}
     assert {one["task"] for one in lost} <= {"a", "b"}
-    assert done.unit.clock.ledger.consistent()
+    assert done.unit.transport.ledger.consistent()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

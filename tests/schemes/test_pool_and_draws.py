@@ -16,9 +16,9 @@ from dmafl.schemes.mixing import mix_at_once
 from dmafl.schemes.pool import IdlePool
 from dmafl.schemes.registry import NAMES, check_name
 from dmafl.schemes.scheme import SchemeContext
-from dmafl.server.messages import Failed, Left
+from dmafl.server.messages import Left
 from dmafl.world.world import World
-from support.scripted_transport import ServerBench
+from support.scripted_transport import ServerBench, failed
 from support.small_runs import scenario
 
 ALARM = 1e-4
@@ -145,12 +145,12 @@ def test_a_busy_device_that_leaves_frees_one_place() -> None:
     bench = ServerBench([uniform_idle(6, 1)], [50])
     bench.handle()
     gone = bench.transport.jobs[0]
-    bench.handle(Left(gone.dispatch.device), Failed(gone, "left"))
+    bench.handle(Left(gone.dispatch.device), failed(gone, "left"))
     assert in_flight(bench) == 2
     bench = ServerBench([uniform_idle(6, 1)], [50])
     bench.handle()
     gone = bench.transport.jobs[0]
-    bench.handle(Failed(gone, "left"), Left(gone.dispatch.device))
+    bench.handle(failed(gone, "left"), Left(gone.dispatch.device))
     assert in_flight(bench) == 2
 
 
@@ -160,7 +160,7 @@ def test_a_place_that_nobody_could_take_goes_to_a_device_that_joins() -> None:
     bench = ServerBench([uniform_idle(2, 1)], [50])
     bench.handle()
     a, b = bench.transport.jobs
-    bench.handle(Failed(a, "left"), Failed(b, "left"))
+    bench.handle(failed(a, "left"), failed(b, "left"))
     assert in_flight(bench) == 0
     bench.handle(Joined(1))
     assert in_flight(bench) == 1

@@ -8,8 +8,8 @@ import pytest
 from dmafl.learning.aggregation import Constant
 from dmafl.schemes.synchronous import Rounds
 from dmafl.server.aggregators import Aggregator, Average, Buffer, MixAtOnce
-from dmafl.server.messages import Arrived, Failed, Joined, Left
-from support.scripted_transport import Ready, ScriptedPolicy, ServerBench, order, vector
+from dmafl.server.messages import Joined, Left
+from support.scripted_transport import ScriptedPolicy, ServerBench, arrived, failed, order, vector
 
 
 def half() -> MixAtOnce:
@@ -89,7 +89,7 @@ def test_a_failed_job_is_dispatched_again() -> None:
     policy = ScriptedPolicy(half(), [order(0)], [[order(1)]])
     bench = ServerBench([policy], [2])
     bench.handle()
-    bench.handle(Failed(bench.transport.jobs[0], "battery"))
+    bench.handle(failed(bench.transport.jobs[0], "battery"))
     assert bench.notes.losses == [(0, 0, "battery")]
     assert policy.asked == [("on_device_lost", 0)]
     assert [job.dispatch.device for job in bench.transport.jobs] == [0, 1]
@@ -120,7 +120,7 @@ def test_an_order_that_is_refused_goes_to_another_device() -> None:
     bench = ServerBench([policy], [2], refused={0: "window", 1: "battery"})
     bench.handle()
     assert bench.notes.losses == [(0, 0, "window"), (0, 1, "battery")]
-    assert [one.device for one in bench.transport.orders] == [2]
+    assert [dispatch.device for dispatch in bench.transport.orders] == [2]
 
 
 def test_a_server_without_devices_ends() -> None:
@@ -192,7 +192,7 @@ def test_a_finished_task_ignores_what_comes_too_late(kind: str) -> None:
     bench.handle()
     first, late = bench.transport.jobs
     bench.arrive(first, 2.0)
-    bench.handle(Arrived(late, Ready(vector(9.0))) if kind == "arrived" else Failed(late, "left"))
+    bench.handle(arrived(late, 9.0) if kind == "arrived" else failed(late, "left"))
     assert bench.notes.aggregations[-1] == (0, 1, [1.0])
     assert len(bench.notes.updates) == 1
 
@@ -217,7 +217,7 @@ def test_a_round_that_waited_for_a_lost_device_completes() -> None:
     bench.arrive(a, 2.0)
     bench.arrive(b, 4.0)
     assert bench.transport.made == []
-    bench.handle(Failed(c, "battery"))
+    bench.handle(failed(c, "battery"))
     assert bench.notes.aggregations[-1] == (0, 1, [3.0])
     assert [job.dispatch.device for job in bench.transport.jobs[3:]] == [0, 1]
     bench.arrive(bench.transport.jobs[3], 1.0)

@@ -27,7 +27,7 @@ def test_slots_count_with_their_work(scheme: str) -> None:
     tests = done.metrics
     assert tests[0]["grad_norm2"] is None
     assert all(row["grad_norm2"] is not None for row in tests if row["aggregation"] > 0)
-    lab = done.unit.records._workers._trainers.of(0)
+    lab = done.unit.records.tests._workers._trainers.of(0)
     models = {version: model for _, version, model, _ in done.seen.aggregations}
     rate = given.tasks["one"].learning_rate
     work = dict.fromkeys(range(10), 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 
 from hypothesis import given
@@ -47,7 +48,8 @@ def test_sums_do_not_depend_on_the_order(entries, shuffle) -> None:
 @given(bookings)
 def test_the_ledger_comes_back(entries) -> None:
     ledger = booked(entries)
-    again = Ledger.restored(ledger.state())
+    again = Ledger(3, 2)
+    again.restore(ledger.state())
     assert again.state() == ledger.state()
     assert again.consistent()
     for other in (ledger, again):
@@ -61,5 +63,16 @@ def test_a_wrong_sum_is_noticed() -> None:
     ledger._of_task[0][0] += 1
     assert not ledger.consistent()
     ledger = booked([(0, 0, UPLINK, 1.0)])
-    ledger._own[0] -= 1
+    ledger._of_device[0] -= 1
     assert not ledger.consistent()
+
+
+def test_what_nobody_measured_is_unknown_and_not_zero() -> None:
+    ledger = booked([(0, 0, UPLINK, 1.0), (1, 0, UPLINK, None), (0, 0, COMPUTE, 2.0), (0, 1, UPLINK, 3.0)])
+    again = Ledger(3, 2)
+    again.restore(json.loads(json.dumps(ledger.state())))
+    for known in (ledger, again):
+        assert known.task_J(0) == (None, 2.0, 0.0)
+        assert known.task_J(1) == (3.0, 0.0, 0.0)
+        assert known.device_J(0) == 6.0
+        assert known.consistent()

@@ -89,7 +89,7 @@ def _check_clock(run: Simulated) -> None:
 
 def _check_energy(run: Simulated, world: World) -> None:
     """The ledger is exactly the sum of the rows; a row's energies are those of its phases; nobody is overdrawn."""
-    ledger = run.unit.clock.ledger
+    ledger = run.unit.transport.ledger
     assert ledger.consistent()
     booked: dict[tuple[int, int, int], int] = defaultdict(int)
     d = world.devices
@@ -106,7 +106,7 @@ def _check_energy(run: Simulated, world: World) -> None:
             assert row["compute_s"] == pytest.approx(work / row["frequency_Hz"], rel=ROUNDING)
             energy_J = d.capacitance_Js2[i] * work * row["frequency_Hz"] ** 2
             assert row["compute_J"] == pytest.approx(energy_J, rel=ROUNDING)
-    for i, cells in enumerate(ledger.state()):
+    for i, cells in enumerate(ledger.state()["amounts"]):
         for j, cell in enumerate(cells):
             assert [int(amount) for amount in cell] == [booked[i, j, phase] for phase in range(3)]
         assert ledger.device_J(i) <= d.battery_J[i] * (1 + ROUNDING)

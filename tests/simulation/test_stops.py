@@ -144,7 +144,7 @@ class Going:
         """Everything that a run writes down in the end."""
         self.save()
         models = [versions.current.tobytes() for versions in self.unit.server.versions]
-        return self.metrics, self.periods, self.unit.outcome(), models, self.unit.clock.now
+        return self.metrics, self.periods, self.unit.outcome(), models, self.unit.transport.now
 
 
 SCHEMES = [*names_of("baseline"), "scheduled", "dma-fl-online"]
@@ -189,7 +189,7 @@ def test_saving_changes_nothing(name: str) -> None:
     steps = looking.unit.run()
     for _ in steps:
         assert json.dumps(looking.unit.state()[0]) == json.dumps(looking.unit.state()[0])
-    last = [unit.clock.state() for unit in (through.unit, looking.unit)]
+    last = [unit.transport.state(None) for unit in (through.unit, looking.unit)]
     assert looking.end() == through.end()
     assert last[0] == last[1]
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from dmafl.server.core import Server, Taken
-from dmafl.server.messages import Arrived, Dispatch, Event, Job, Wake
+from dmafl.server.core import Server
+from dmafl.server.messages import Arrays, Arrived, Dispatch, Event, Failed, Job, Period, Plain, Wake
+from dmafl.server.recorder import Taken
+from dmafl.server.transport import ModelOf
+from dmafl.server.updates import Update, UpdateCheck
 
 
 def vector(*values: float) -> np.ndarray:
@@ -21,6 +24,11 @@ def vector(*values: float) -> np.ndarray:
 def order(device: int, task: int = 0, **more: Any) -> Dispatch:
     """An order to a device that starts at once."""
     return Dispatch(task, device, more.pop("start_s", 0.0), 1, 1, 1.0, **more)
+
+
+def update(local: np.ndarray, received: np.ndarray, staleness: int = 0, device: int = 0) -> Update:
+    """An update of task 0 whose device does not say how many samples it has."""
+    return Update(device, 0, local, received, staleness, 1, None, None)
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,7 @@ class ScriptedTransport:
     models: dict[int, np.ndarray] = field(default_factory=dict)
     made: list[tuple[int, int]] = field(default_factory=list)
     ended: list[int] = field(default_factory=list)
+    timeouts_s: list[float | None] = field(default_factory=list)
 
     def wake(self, dispatch: Dispatch) -> None:
         self.orders.append(dispatch)
@@ -60,14 +69,31 @@ class ScriptedTransport:
         self.jobs.append(job)
         self.models[job.id] = model
 
-    def next_event(self) -> Event | None:
+    def next_event(self, timeout_s: float | None = None) -> Event | None:
+        self.timeouts_s.append(timeout_s)
         return self.queue.popleft() if self.queue else None
 
     def aggregated(self, task: int, version: int) -> None:
         self.made.append((task, version))
 
-    def finished(self, task: int) -> None:
+    def finished(self, task: int) -> Sequence[tuple[Job, Period]]:
         self.ended.append(task)
+        return []
+
+    def state(self, waiting: Arrived | None) -> tuple[Plain, Arrays]:
+        """The jobs sent out, and what waits: as a transport that keeps uploads itself would save it."""
+        plain = {"jobs": [asdict(job) for job in self.jobs], "waiting": None}
+        if waiting is None:
+            return plain, {}
+        plain["waiting"] = [asdict(waiting.job), list(waiting.period)]
+        return plain, {"upload": waiting.result.result()}
+
+    def restore(self, plain: Plain, arrays: Arrays, model_of: ModelOf) -> Arrived | None:
+        self.jobs = [Job.from_plain(job) for job in plain["jobs"]]
+        if plain["waiting"] is None:
+            return None
+        job, period = plain["waiting"]
+        return Arrived(Job.from_plain(job), Ready(arrays["upload"]), Period(*period))
 
 
 @dataclass
@@ -87,6 +113,9 @@ class ScriptedPolicy:
 
     def on_device_lost(self, device: int, now: float) -> Sequence[Dispatch]:
         return self._answer("on_device_lost", device)
+
+    def on_job_lost(self, device: int, now: float) -> Sequence[Dispatch]:
+        return self._answer("on_job_lost", device)
 
     def on_device_joined(self, device: int, now: float) -> Sequence[Dispatch]:
         return self._answer("on_device_joined", device)
@@ -109,9 +138,21 @@ class Notes:
     updates: list[Taken] = field(default_factory=list)
     aggregations: list[tuple[int, int, list[float]]] = field(default_factory=list)
     losses: list[tuple[int, int, str]] = field(default_factory=list)
+    refused: list[tuple[int, UpdateCheck]] = field(default_factory=list)
+    unfinished: list[tuple[int, str]] = field(default_factory=list)
+    ticks: int = 0
 
     def on_update(self, taken: Taken, now: float) -> None:
         self.updates.append(taken)
+
+    def on_refused(self, job: Job, period: Period, check: UpdateCheck, now: float) -> None:
+        self.refused.append((job.id, check))
+
+    def on_unfinished(self, job: Job, period: Period, outcome: str, now: float) -> None:
+        self.unfinished.append((job.id, outcome))
+
+    def on_tick(self, now: float) -> None:
+        self.ticks += 1
 
     def on_aggregation(self, task: int, version: int, model: np.ndarray, now: float) -> None:
         self.aggregations.append((task, version, model.tolist()))
@@ -120,15 +161,33 @@ class Notes:
         self.losses.append((task, device, reason))
 
 
+PERIOD = Period(0.0)
+"""Of a job of which nobody knows more than when it began."""
+
+
+def arrived(job: Job, *values: float) -> Arrived:
+    """A job's local model, uploaded."""
+    return Arrived(job, Ready(vector(*values)), PERIOD)
+
+
+def failed(job: Job, reason: str, device_lost: bool = True) -> Failed:
+    """A job that ended without an upload."""
+    return Failed(job, reason, device_lost, PERIOD)
+
+
 class ServerBench:
     """A server between a scripted transport and policies."""
 
     def __init__(
-        self, policies: Sequence[Any], slots: Sequence[int], refused: dict[int, str] | None = None
+        self,
+        policies: Sequence[Any],
+        slots: Sequence[int],
+        refused: dict[int, str] | None = None,
+        **settings: Any,
     ) -> None:
         self.transport, self.notes, self.policies = ScriptedTransport(refused or {}), Notes(), list(policies)
         first = [vector(0.0) for _ in policies]
-        self.server = Server(first, slots, policies, self.transport, self.notes)
+        self.server = Server(first, slots, policies, self.transport, self.notes, **settings)
         self._steps = self.server.run()
         self._begun = False
 
@@ -145,7 +204,7 @@ class ServerBench:
 
     def arrive(self, job: Job, *values: float) -> None:
         """The job's local model arrives."""
-        self.handle(Arrived(job, Ready(vector(*values))))
+        self.handle(arrived(job, *values))
 
     def kept(self, task: int = 0) -> list[int]:
         """Versions that the server keeps."""

@@ -17,7 +17,12 @@ from dmafl.schedule.jobs import Schedule
 from dmafl.schemes.registry import scheme_named
 from dmafl.schemes.scheduled import scheduled
 from dmafl.schemes.scheme import SchemeContext
-from dmafl.server.core import Taken
+from dmafl.server.messages import Job, Period
+from dmafl.server.recorder import Taken
+from dmafl.server.updates import UpdateCheck
+from dmafl.simulation.active_job import ActiveJob
+from dmafl.simulation.clock import VirtualClock
+from dmafl.simulation.event_heap import ORDERS
 from dmafl.simulation.scheme_run import SchemeRun
 from dmafl.training.trainer import Components, Trainer
 from dmafl.training.workers import InProcess, Trainers
@@ -136,40 +141,37 @@ class Span:
 
 
 class Watch:
-    """Looks at the clock's periods: what every device computes and transfers, and when."""
+    """Looks at the clock's jobs: what every device computes and transfers, and when."""
 
-    def __init__(self, unit: SchemeRun) -> None:
-        self._clock = unit.clock
-        self._inner, self._report = unit.clock._trainer, unit.clock.on_unfinished
+    def __init__(self, clock: VirtualClock) -> None:
+        self._clock, self._inner = clock, clock._trainer
         self._computing: dict[int, Span] = {}
+        self._jobs: dict[int, ActiveJob] = {}
         self.transfers: list[Span] = []
-        unit.clock._trainer, unit.clock.on_unfinished = self, self.unfinished
+        clock._trainer = self
 
     @property
     def computations(self) -> list[Span]:
         return list(self._computing.values())
 
-    def train(self, job: Any, model: np.ndarray, share: float) -> Any:
-        period, now = self._clock._periods[job.id], self._clock.now
-        self._computing[job.id] = Span(job.dispatch.device, now, now + period.compute_s, period.frequency_Hz)
-        return self._inner.train(job, model, share)
+    def train(self, job: Any, model: np.ndarray, progress: float) -> Any:
+        active, now = self._clock._jobs[job.id], self._clock.now
+        self._jobs[job.id] = active
+        self._computing[job.id] = Span(job.dispatch.device, now, now + active.compute_s, active.frequency_Hz)
+        return self._inner.train(job, model, progress)
 
-    def unfinished(self, period: Any, outcome: str) -> None:
-        span = self._computing.get(period.job.id)
+    def unfinished(self, job: Job, period: Period) -> None:
+        span = self._computing.get(job.id)
         if span is not None and span.end_s > self._clock.now:
-            self._computing[period.job.id] = replace(span, end_s=self._clock.now)
-        self._note(period)
-        self._report(period, outcome)
+            self._computing[job.id] = replace(span, end_s=self._clock.now)
+        self.ended(job, period)
 
-    def arrived(self) -> None:
-        self._note(self._clock.arrived_period())
-
-    def _note(self, period: Any) -> None:
-        i = period.job.dispatch.device
+    def ended(self, job: Job, period: Period) -> None:
+        i = job.dispatch.device
         if period.download_s:
             self.transfers.append(Span(i, period.start_s, period.start_s + period.download_s))
         if period.upload_s:
-            begin_s = period.upload_start_s
+            begin_s = self._jobs[job.id].upload_start_s
             self.transfers.append(Span(i, begin_s, min(begin_s + period.upload_s, self._clock.now)))
 
 
@@ -185,8 +187,18 @@ class Seen:
 
     def on_update(self, taken: Taken, now: float) -> None:
         self.updates.append((taken, now))
-        self.watch.arrived()
+        self.watch.ended(taken.job, taken.period)
         self.inner.on_update(taken, now)
+
+    def on_refused(self, job: Job, period: Period, check: UpdateCheck, now: float) -> None:
+        raise AssertionError(f"{job} was refused: {check}")
+
+    def on_unfinished(self, job: Job, period: Period, outcome: str, now: float) -> None:
+        self.watch.unfinished(job, period)
+        self.inner.on_unfinished(job, period, outcome, now)
+
+    def on_tick(self, now: float) -> None:
+        self.inner.on_tick(now)
 
     def on_aggregation(self, task: int, version: int, model: np.ndarray, now: float) -> None:
         self.aggregations.append((task, version, model.copy(), now))
@@ -241,14 +253,16 @@ def simulate(
         else scheme_named(scheme).policies(SchemeContext(world))
     )
     unit = SchemeRun(scheme, world, trainer, InProcess(trainers), policies)
-    seen = Seen(unit.records, Watch(unit))
-    unit.server.recorder = seen  # type: ignore[assignment]
+    clock = unit.transport
+    assert isinstance(clock, VirtualClock)
+    seen = Seen(unit.records, Watch(clock))
+    unit.server.recorder = seen
     tasks = range(world.task_count)
     out = Simulated(unit, seen, [], [0 for _ in tasks], 0, [], [])
     for number, pending in enumerate(unit.run()):
         assert pending is None
         assert number < MAX_EVENTS, "the run does not end"
-        out.times_s.append(unit.clock.now)
+        out.times_s.append(clock.now)
         for task in tasks:
             flying = unit.server.in_flight[task]
             out.most_in_flight[task] = max(out.most_in_flight[task], flying + _ordered(unit, task))
@@ -260,10 +274,10 @@ def simulate(
 
 def _ordered(unit: SchemeRun, task: int) -> int:
     """Orders of a task that the clock has not woken yet."""
-    state = unit.clock.state()
-    waking = [what for _, kind, _, what in state["heap"] if kind in (0, 6)]
-    queued = [what for queue in state["radio_queue"].values() for kind, what in queue if kind == "wake"]
-    return sum(what["task"] == task for what in [*waking, *queued])
+    state, _ = unit.transport.state(None)
+    waking = [order for _, kind, _, order in state["events"]["entries"] if kind in ORDERS]
+    queued = [order for queue in state["radios"]["queues"].values() for use, order in queue if use == "wake"]
+    return sum(order["task"] == task for order in [*waking, *queued])
 
 
 def by_task(rows: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:

@@ -43,6 +43,10 @@ class UniformIdle:
         self._pool.remove(device)
         return self._fill(now)
 
+    def on_job_lost(self, device: int, now: float) -> Sequence[Dispatch]:
+        """Its place goes to a device drawn anew; it may be drawn again itself."""
+        return self.on_idle(device, now, False)
+
     def on_device_joined(self, device: int, now: float) -> Sequence[Dispatch]:
         """The device may be drawn again, at once if a place is free."""
         self._gone.discard(device)

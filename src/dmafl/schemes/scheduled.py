@@ -43,6 +43,7 @@ class Scheduled:
             queue.reverse()  # the next order is the last entry
         self._busy: dict[int, Dispatch] = {}
         self._gone: set[int] = set()
+        self._orphans: list[Dispatch] = []  # while nobody is there who could do them
 
     def begin(self) -> Sequence[Dispatch]:
         """The first job of every device."""
@@ -58,24 +59,35 @@ class Scheduled:
     def on_device_lost(self, device: int, now: float) -> Sequence[Dispatch]:
         """The job it had and its later ones go to those with the fewest left, so that all slots are completed."""
         self._gone.add(device)
-        orphans = [
+        self._orphans += [
             *([self._busy.pop(device)] if device in self._busy else []),
             *reversed(self._queues.pop(device, [])),
         ]
-        heirs = [other for other in range(self._devices) if other not in self._gone]
+        return self._inherited()
+
+    def on_job_lost(self, device: int, now: float) -> Sequence[Dispatch]:
+        """The device does the same job again."""
+        return [self._busy[device]] if device in self._busy else []
+
+    def on_device_joined(self, device: int, now: float) -> Sequence[Dispatch]:
+        """The device is back; its jobs went to others, unless there were none."""
+        self._gone.discard(device)
+        return self._inherited()
+
+    def _inherited(self) -> list[Dispatch]:
+        """Orders for jobs of lost devices that their heirs can begin with."""
+        heirs = [device for device in range(self._devices) if device not in self._gone]
+        if not heirs:
+            return []
         started: list[Dispatch] = []
-        for order in orphans if heirs else []:
+        for order in self._orphans:
             heir = min(heirs, key=lambda i: (len(self._queues.get(i, [])) + (i in self._busy), i))
             moved = replace(order, device=heir, version=0, slot=-1)
             self._queues.setdefault(heir, []).insert(0, moved)
             if heir not in self._busy:
                 started += self._next(heir)
+        self._orphans = []
         return started
-
-    def on_device_joined(self, device: int, now: float) -> Sequence[Dispatch]:
-        """The device is back; its jobs went to others."""
-        self._gone.discard(device)
-        return []
 
     def state(self) -> Plain:
         """What a checkpoint needs."""
@@ -85,6 +97,7 @@ class Scheduled:
             ],
             "busy": [list(astuple(order)) for order in self._busy.values()],
             "gone": sorted(self._gone),
+            "orphans": [list(astuple(order)) for order in self._orphans],
         }
 
     def restore(self, state: Plain) -> None:
@@ -92,6 +105,7 @@ class Scheduled:
         self._queues = {device: [Dispatch(*order) for order in queue] for device, queue in state["left"]}
         self._busy = {order.device: order for order in (Dispatch(*busy) for busy in state["busy"])}
         self._gone = set(state["gone"])
+        self._orphans = [Dispatch(*order) for order in state["orphans"]]
 
     def _next(self, device: int) -> list[Dispatch]:
         queue = self._queues.get(device)

@@ -40,12 +40,19 @@ class Rounds:
     def on_device_lost(self, device: int, now: float) -> Sequence[Dispatch]:
         """Rounds are of those that are left; the current one cannot wait for more than can come."""
         self._gone.add(device)
+        self._arrived = [other for other in self._arrived if other != device]
         self.aggregator.expect(max(1, min(self._arrivals, self._devices - len(self._gone))))
         return []
 
+    def on_job_lost(self, device: int, now: float) -> Sequence[Dispatch]:
+        """The device tries again: the round waits for it."""
+        return [] if device in self._gone else [self._drawn.order(device, self._task, now)]
+
     def on_device_joined(self, device: int, now: float) -> Sequence[Dispatch]:
         """The device takes part from now on."""
-        self._gone.discard(device)
+        if device not in self._gone:
+            return []
+        self._gone.remove(device)
         self.aggregator.expect(min(self._arrivals, self._devices - len(self._gone)))
         return [self._drawn.order(device, self._task, now)]
 

@@ -10,26 +10,29 @@ from numpy.typing import NDArray
 
 from dmafl.learning.aggregation import StalenessFactor, mix, mix_weight
 from dmafl.learning.arrays import Vector
+from dmafl.server.messages import Arrays, Plain
+from dmafl.server.updates import Update
 
 
 class Aggregator(Protocol):
     """Takes local models in, one at a time, and says when there is a new global model."""
 
-    def add(
-        self, current: Vector, local: Vector, received: Vector, staleness: int, slot: int
-    ) -> tuple[Vector | None, float]:
-        """The new global model, or None while it waits for more; and the weight that `local` has in it."""
+    def add(self, current: Vector, update: Update, slot: int) -> tuple[Vector | None, float]:
+        """The new global model, or None while it waits for more; and the weight that the update has in it.
+
+        Of an update that was not finite `local` and `received` are `current` itself.
+        """
         ...
 
     def settle(self, current: Vector) -> Vector | None:
         """The new global model, if all that it still waits for is there (devices may have dropped out)."""
         ...
 
-    def state(self) -> tuple[int, NDArray[np.float64] | None]:
-        """How many models wait, and their sum; for a checkpoint."""
+    def state(self) -> tuple[Plain, Arrays]:
+        """What it keeps from update to update, for a checkpoint: plain values, and arrays by name."""
         ...
 
-    def restore(self, count: int, total: NDArray[np.float64] | None) -> None:
+    def restore(self, plain: Plain, arrays: Arrays) -> None:
         """Go on from `state`."""
         ...
 
@@ -44,10 +47,9 @@ class MixAtOnce:
     _weights: dict[int, float] = field(default_factory=dict, init=False, repr=False)
     """alpha phi(s) of each staleness seen so far."""
 
-    def add(
-        self, current: Vector, local: Vector, received: Vector, staleness: int, slot: int
-    ) -> tuple[Vector | None, float]:
+    def add(self, current: Vector, update: Update, slot: int) -> tuple[Vector | None, float]:
         """The mixed model, at once."""
+        staleness, local = update.staleness, update.local
         if staleness not in self._weights:
             self._weights[staleness] = float(mix_weight(self.alpha, self.phi, staleness))
         weight = self._weights[staleness]
@@ -60,11 +62,11 @@ class MixAtOnce:
         """Nothing waits."""
         return None
 
-    def state(self) -> tuple[int, NDArray[np.float64] | None]:
+    def state(self) -> tuple[Plain, Arrays]:
         """Nothing waits."""
-        return 0, None
+        return {}, {}
 
-    def restore(self, count: int, total: NDArray[np.float64] | None) -> None:
+    def restore(self, plain: Plain, arrays: Arrays) -> None:
         """Nothing to restore."""
 
 
@@ -89,24 +91,22 @@ class _Waiting:
         self.count, self.total = 0, None
         return mean
 
-    def state(self) -> tuple[int, NDArray[np.float64] | None]:
+    def state(self) -> tuple[Plain, Arrays]:
         """How many models wait, and their sum."""
-        return self.count, self.total
+        return {"count": self.count}, {} if self.total is None else {"total": self.total}
 
-    def restore(self, count: int, total: NDArray[np.float64] | None) -> None:
+    def restore(self, plain: Plain, arrays: Arrays) -> None:
         """Go on from `state`."""
-        self.count, self.total = count, total
+        self.count, self.total = plain["count"], arrays.get("total")
 
 
 @dataclass
 class Average(_Waiting):
     """The mean of `size` local models replaces the global one: FedAvg among devices with equally many samples."""
 
-    def add(
-        self, current: Vector, local: Vector, received: Vector, staleness: int, slot: int
-    ) -> tuple[Vector | None, float]:
+    def add(self, current: Vector, update: Update, slot: int) -> tuple[Vector | None, float]:
         """The mean, with the last of the models that it waits for."""
-        self.take(local.astype(np.float64))
+        self.take(update.local.astype(np.float64))
         return self.settle(current), 1.0 / self.size
 
     def settle(self, current: Vector) -> Vector | None:
@@ -126,12 +126,10 @@ class Buffer(_Waiting):
     phi: StalenessFactor
     server_lr: float
 
-    def add(
-        self, current: Vector, local: Vector, received: Vector, staleness: int, slot: int
-    ) -> tuple[Vector | None, float]:
+    def add(self, current: Vector, update: Update, slot: int) -> tuple[Vector | None, float]:
         """The stepped model, with the arrival that fills the buffer."""
-        weight = float(self.phi(staleness))
-        self.take(weight * (local.astype(np.float64) - received))
+        weight = float(self.phi(update.staleness))
+        self.take(weight * (update.local.astype(np.float64) - update.received))
         return self.settle(current), self.server_lr * weight / self.size
 
     def settle(self, current: Vector) -> Vector | None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from dataclasses import asdict, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmafl.learning.arrays import Vector
 from dmafl.server.messages import (
+    Arrays,
     Arrived,
     Dispatch,
     Event,
@@ -20,45 +19,19 @@ from dmafl.server.messages import (
     Joined,
     Left,
     Plain,
+    Quiet,
     Result,
-    Transport,
+    Tick,
     Wake,
 )
 from dmafl.server.policy import Policy
+from dmafl.server.recorder import Recorder, Taken
+from dmafl.server.transport import Transport
+from dmafl.server.updates import Update, UpdateCheck, check_update
 from dmafl.server.versions import Versions
 
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """A local model as the server took it: what a period's record adds to its timeline.
-
-    One that is not `finite` completed its slot, or took its place in a round, and changed nothing: its weight is 0.
-    """
-
-    job: Job
-    slot: int
-    staleness: int
-    weight: float
-    aggregated: bool
-    finite: bool
-    received: Vector = field(compare=False, repr=False)
-    local: Vector = field(compare=False, repr=False)
-
-
-class Recorder(Protocol):
-    """Notes what happens; never decides anything."""
-
-    def on_update(self, taken: Taken, now: float) -> None:
-        """A local model was taken."""
-        ...
-
-    def on_aggregation(self, task: int, version: int, model: Vector, now: float) -> None:
-        """A global model was made (version 0: the first one)."""
-        ...
-
-    def on_device_lost(self, task: int, device: int, reason: str, now: float) -> None:
-        """A device will not be asked again for the task."""
-        ...
+MOST_REFUSED = 3
+"""A device of which so many updates in a row are refused is lost to the task, so that nobody waits for it for ever."""
 
 
 class Server:
@@ -71,7 +44,11 @@ class Server:
         policies: Sequence[Policy],
         transport: Transport,
         recorder: Recorder,
+        *,
+        timeout_s: float | None = None,
+        max_norm: float | None = None,
     ) -> None:
+        """`timeout_s`: yield at least so often while nothing happens; `max_norm`: limit of the change by an update."""
         self.slots = list(slots)
         self.policies = list(policies)
         self.transport = transport
@@ -80,10 +57,16 @@ class Server:
         self.numbers: dict[tuple[int, int], int] = {}
         self.jobs = 0
         self.waiting: list[list[Dispatch]] = [[] for _ in first]
-        self.in_flight = [0] * len(self.slots)
+        self.under_way: dict[int, Job] = {}
+        """Jobs that the transport has, by id."""
+        self.given_up: dict[int, Job] = {}
+        """Those of them whose device has left: what they were to do is ordered from others."""
+        self.refused: dict[tuple[int, int], int] = {}
+        """Updates of a (device, task) that were refused since the last one that was taken."""
         self.begun = False
         self.arrived: Arrived | None = None
         """An upload that has come in and is not taken yet: a part of the state while its result is computed."""
+        self._timeout_s, self._max_norm = timeout_s, max_norm
 
     def run(self) -> Iterator[Result | None]:
         """Serve until every task has its slots or nothing can go on.
@@ -99,38 +82,49 @@ class Server:
         event: Event | None = self.arrived
         while True:
             if event is None:
-                event = self.transport.next_event()
+                event = self.transport.next_event(self._timeout_s)
             match event:
+                case Wake():
+                    self._start(event.dispatch)
+                case Arrived() if event.job.id in self.under_way:
+                    while not event.result.done():
+                        self.arrived = event
+                        yield event.result
+                    self.arrived = None
+                    self._take(event)
+                case Failed() if event.job.id in self.under_way:
+                    self._fail(event)
+                case Arrived() | Failed():
+                    self._forget(event)
+                case Left():
+                    self._leave(event.device)
+                case Joined():
+                    for task, policy in enumerate(self.policies):
+                        self._order(task, policy.on_device_joined(event.device, self.transport.now))
+                case Tick():
+                    self.recorder.on_tick(self.transport.now)
+                case Quiet():
+                    if all(self.done(task) for task in range(len(self.slots))):
+                        return
                 case None:
                     if not self._release_one():
                         return
-                case Wake(dispatch):
-                    self._start(dispatch)
-                case Arrived(job, _) | Failed(job, _) if self.done(job.dispatch.task):
-                    self.in_flight[job.dispatch.task] -= 1  # the task has all it wants: too late
-                case Arrived(job, result):
-                    while not result.done():
-                        self.arrived = event
-                        yield result
-                    self.arrived = None
-                    self._take(job, result.result())
-                case Failed(job, reason):
-                    task = job.dispatch.task
-                    self.in_flight[task] -= 1
-                    self.versions[task].give_back(job.version)
-                    self._lose(task, job.dispatch.device, reason)
-                case Left(device):
-                    for task in range(len(self.policies)):
-                        self._lose(task, device, "left")
-                case Joined(device):
-                    for task, policy in enumerate(self.policies):
-                        self._order(task, policy.on_device_joined(device, self.transport.now))
             event = None
             yield None
 
     def done(self, task: int) -> bool:
         """Whether the task has all its slots."""
         return self.versions[task].number >= self.slots[task]
+
+    @property
+    def in_flight(self) -> list[int]:
+        """Jobs under way of each task."""
+        counts = [0] * len(self.slots)
+        for job in self.under_way.values():
+            counts[job.dispatch.task] += 1
+        return counts
+
+    # -- orders ---------------------------------------------------------------------------------------
 
     def _order(self, task: int, dispatches: Sequence[Dispatch]) -> None:
         """Hand orders to the transport; a device that cannot take one is lost, and the policy asked again."""
@@ -153,52 +147,140 @@ class Server:
             return
         versions = self.versions[task]
         if dispatch.version > versions.number:
-            self.waiting[task].append(
-                dispatch
-            )  # a plan's device waits for the version it is meant to receive
+            self.waiting[task].append(dispatch)  # a plan's device waits for the version it is to receive
             return
         key = (dispatch.device, task)
         number = self.numbers.get(key, 0)
         self.numbers[key] = number + 1
         job = Job(self.jobs, dispatch, versions.number, number)
+        self.under_way[self.jobs] = job
         self.jobs += 1
-        self.in_flight[task] += 1
         self.transport.dispatch(job, versions.borrow())
 
-    def _take(self, job: Job, local: Vector) -> None:
-        task, now = job.dispatch.task, self.transport.now
+    def _release(self, task: int) -> None:
+        """Start the orders that waited for the version that is now there."""
+        version = self.versions[task].number
+        ready = [order for order in self.waiting[task] if order.version <= version]
+        self.waiting[task] = [order for order in self.waiting[task] if order.version > version]
+        for dispatch in ready:
+            self._start(dispatch)
+
+    def _release_one(self) -> bool:
+        """When nothing is under way but orders wait for a version that cannot come, start the earliest of them."""
+        for task, waiting in enumerate(self.waiting):
+            if waiting and not self.done(task):
+                first = min(waiting, key=lambda order: (order.version, order.start_s))
+                waiting.remove(first)
+                self._start(replace(first, version=0))
+                return True
+        return False
+
+    # -- what comes back ------------------------------------------------------------------------------
+
+    def _take(self, event: Arrived) -> None:
+        job, period, local = event.job, event.period, event.result.result()
+        expected = self.under_way[job.id]
+        order, now = expected.dispatch, self.transport.now
+        task, device = order.task, order.device
         versions, policy = self.versions[task], self.policies[task]
+        received = versions.received(expected.version)
+        check = check_update(expected, job, local, received, self._max_norm)
+        if check is not UpdateCheck.FINE and not check.usable:
+            self._refuse(event, check)
+            return
+        del self.under_way[job.id]
+        versions.give_back(job.version)
         slot = versions.number
         staleness = slot - job.version
-        received = versions.give_back(job.version)
-        finite = bool(np.isfinite(local).all())
-        if finite:
-            model, weight = policy.aggregator.add(versions.current, local, received, staleness, slot)
-        else:  # it must not spoil the global model: as if the device had sent back what is there
-            model, _ = policy.aggregator.add(
-                versions.current, versions.current, versions.current, staleness, slot
-            )
+        finite = check is UpdateCheck.FINE
+        # One that is not finite must not spoil the global model: as if the device had sent back what is there.
+        update = Update(
+            device,
+            task,
+            local if finite else versions.current,
+            received if finite else versions.current,
+            staleness,
+            order.steps,
+            period.samples,
+            period.loss,
+        )
+        model, weight = policy.aggregator.add(versions.current, update, slot)
+        if not finite:
             weight = 0.0
-        self.in_flight[task] -= 1
+        if self.refused:
+            self.refused.pop((device, task), None)
         self.recorder.on_update(
-            Taken(job, slot, staleness, weight, model is not None, finite, received, local), now
+            Taken(job, period, slot, staleness, weight, model is not None, finite, received, local), now
         )
         if model is not None:
             self._make(task, model)
         if not self.done(task):
-            self._order(task, policy.on_idle(job.dispatch.device, now, model is not None))
+            self._order(task, policy.on_idle(device, now, model is not None))
+
+    def _refuse(self, event: Arrived, check: UpdateCheck) -> None:
+        """Leave an update out; its job is ordered anew where the update was that job's."""
+        now = self.transport.now
+        self.recorder.on_refused(event.job, event.period, check, now)
+        if not check.ends_job:
+            return
+        job = self.under_way.pop(event.job.id)
+        task, device = job.dispatch.task, job.dispatch.device
+        self.versions[task].give_back(job.version)
+        count = self.refused[device, task] = self.refused.get((device, task), 0) + 1
+        if count < MOST_REFUSED:
+            self._order(task, self.policies[task].on_job_lost(device, now))
+        else:
+            del self.refused[device, task]
+            self._lose(task, device, "refused")
+
+    def _fail(self, event: Failed) -> None:
+        job = self.under_way.pop(event.job.id)
+        task, device, now = job.dispatch.task, job.dispatch.device, self.transport.now
+        self.versions[task].give_back(job.version)
+        self.recorder.on_unfinished(job, event.period, f"failed: {event.reason}", now)
+        if event.device_lost:
+            self._lose(task, device, event.reason)
+        else:
+            self._order(task, self.policies[task].on_job_lost(device, now))
+
+    def _forget(self, event: Arrived | Failed) -> None:
+        """What comes of a job that is not wanted any more, or was never given."""
+        job, now = event.job, self.transport.now
+        given_up = self.given_up.pop(job.id, None)
+        if given_up is not None:
+            self.versions[given_up.dispatch.task].give_back(given_up.version)
+        if isinstance(event, Failed):
+            if given_up is not None:
+                self.recorder.on_unfinished(given_up, event.period, f"failed: {event.reason}", now)
+        elif not (0 <= job.dispatch.task < len(self.slots) and self.done(job.dispatch.task)):
+            check = UpdateCheck.UNKNOWN_JOB if given_up is None else UpdateCheck.GIVEN_UP
+            self.recorder.on_refused(job, event.period, check, now)
 
     def _make(self, task: int, model: Vector) -> None:
-        versions = self.versions[task]
+        versions, now = self.versions[task], self.transport.now
         versions.replace(model)
         self.transport.aggregated(task, versions.number)
-        self.recorder.on_aggregation(task, versions.number, model, self.transport.now)
+        self.recorder.on_aggregation(task, versions.number, model, now)
         if self.done(task):
-            self.transport.finished(task)
+            for job, period in self.transport.finished(task):
+                self.recorder.on_unfinished(job, period, "unfinished", now)
+            for jobs in (self.under_way, self.given_up):
+                for job_id in [job.id for job in jobs.values() if job.dispatch.task == task]:
+                    del jobs[job_id]
             versions.forget_received()
             self.waiting[task].clear()
         else:
             self._release(task)
+
+    # -- devices --------------------------------------------------------------------------------------
+
+    def _leave(self, device: int) -> None:
+        """A device is gone: the policies order from others what it was to do."""
+        for job in [job for job in self.under_way.values() if job.dispatch.device == device]:
+            self.given_up[job.id] = self.under_way.pop(job.id)
+        for task, orders in enumerate(self.waiting):
+            self.waiting[task] = [order for order in orders if order.device != device]
+            self._lose(task, device, "left")
 
     def _lose(self, task: int, device: int, reason: str) -> None:
         if self.done(task):
@@ -216,62 +298,53 @@ class Server:
             if not self.done(task):
                 self._order(task, self.policies[task].on_idle(None, self.transport.now, True))
 
-    def _release(self, task: int) -> None:
-        """Start the orders that waited for the version that is now there."""
-        ready = [one for one in self.waiting[task] if one.version <= self.versions[task].number]
-        self.waiting[task] = [one for one in self.waiting[task] if one.version > self.versions[task].number]
-        for dispatch in ready:
-            self._start(dispatch)
-
-    def _release_one(self) -> bool:
-        """When nothing is under way but orders wait for a version that cannot come, start the earliest of them."""
-        for task, waiting in enumerate(self.waiting):
-            if waiting and not self.done(task):
-                first = min(waiting, key=lambda one: (one.version, one.start_s))
-                waiting.remove(first)
-                self._start(Dispatch(**{**asdict(first), "version": 0}))
-                return True
-        return False
-
     # -- checkpoint -----------------------------------------------------------------------------------
 
-    def state(self) -> tuple[Plain, dict[str, NDArray[Any]]]:
+    def state(self) -> tuple[Plain, Arrays]:
         """Everything but the transport's own state and what has `arrived`: plain values, and arrays by name."""
-        arrays: dict[str, NDArray[Any]] = {}
+        arrays: Arrays = {}
         plain: Plain = {
             "jobs": self.jobs,
             "begun": self.begun,
             "numbers": [[device, task, number] for (device, task), number in self.numbers.items()],
-            "waiting": [[asdict(one) for one in waiting] for waiting in self.waiting],
-            "in_flight": self.in_flight,
+            "waiting": [[asdict(order) for order in waiting] for waiting in self.waiting],
+            "under_way": [asdict(job) for job in self.under_way.values()],
+            "given_up": [asdict(job) for job in self.given_up.values()],
+            "refused": [[device, task, count] for (device, task), count in self.refused.items()],
             "tasks": [],
         }
         for task, (versions, policy) in enumerate(zip(self.versions, self.policies, strict=True)):
-            count, total = policy.aggregator.state()
-            if total is not None:
-                arrays[f"total.{task}"] = total
+            aggregator, held = policy.aggregator.state()
+            arrays |= {f"aggregator.{task}.{name}": array for name, array in held.items()}
             arrays |= {f"model.{task}.{number}": model for number, model in versions.kept().items()}
             plain["tasks"].append(
                 {
                     "version": versions.number,
                     "borrowed": sorted(versions.borrowed.items()),
                     "policy": policy.state(),
-                    "held": count,
+                    "aggregator": aggregator,
                 }
             )
         return plain, arrays
 
-    def restore(self, plain: Plain, arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, plain: Plain, arrays: Arrays) -> None:
         """Go on from `state`."""
-        self.jobs, self.begun, self.in_flight = plain["jobs"], plain["begun"], list(plain["in_flight"])
+        self.jobs, self.begun = plain["jobs"], plain["begun"]
         self.numbers = {(device, task): number for device, task, number in plain["numbers"]}
-        self.waiting = [[Dispatch(**one) for one in waiting] for waiting in plain["waiting"]]
+        self.waiting = [[Dispatch(**order) for order in waiting] for waiting in plain["waiting"]]
+        self.under_way = {job["id"]: Job.from_plain(job) for job in plain["under_way"]}
+        self.given_up = {job["id"]: Job.from_plain(job) for job in plain["given_up"]}
+        self.refused = {(device, task): count for device, task, count in plain["refused"]}
         for task, saved in enumerate(plain["tasks"]):
             kept = {
-                int(name.split(".")[2]): np.asarray(model, dtype=np.float32)
-                for name, model in arrays.items()
-                if name.startswith(f"model.{task}.")
+                int(number): np.asarray(model, dtype=np.float32)
+                for number, model in named(arrays, f"model.{task}.").items()
             }
             self.versions[task] = Versions.restored(saved["version"], kept, dict(saved["borrowed"]))
             self.policies[task].restore(saved["policy"])
-            self.policies[task].aggregator.restore(saved["held"], arrays.get(f"total.{task}"))
+            self.policies[task].aggregator.restore(saved["aggregator"], named(arrays, f"aggregator.{task}."))
+
+
+def named(arrays: Arrays, prefix: str) -> Arrays:
+    """The arrays whose name begins with `prefix`, without it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -1,11 +1,18 @@
-"""What passes between policy, server and transport."""
+"""What passes between policy, server and transport: orders, jobs, periods and events."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
+
+from numpy.typing import NDArray
 
 from dmafl.learning.arrays import Vector
+
+Plain = dict[str, Any]
+"""State as nested dicts, lists, numbers and text, for a checkpoint."""
+Arrays = dict[str, NDArray[Any]]
+"""The part of a state that is arrays, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,35 @@ class Job:
     version: int
     number: int
 
+    @classmethod
+    def from_plain(cls, given: Plain) -> Job:
+        """From `dataclasses.asdict`."""
+        return cls(given["id"], Dispatch(**given["dispatch"]), given["version"], given["number"])
+
+
+class Period(NamedTuple):
+    """Times [s] and energies [J] of a job as its transport knows them; a phase that has not ended takes 0 s.
+
+    Joules that nobody measured are None, never 0. So are `samples`, those the device has of the task, and `loss`, the
+    mean loss of its training: the simulator does not compute a loss, since that would cost a pass over the data.
+    """
+
+    start_s: float
+    idle_s: float = 0.0
+    """Since the end of the device's period of this task before."""
+    download_s: float = 0.0
+    compute_s: float = 0.0
+    upload_s: float = 0.0
+    wait_s: float = 0.0
+    """Between phases: for the device's CPU or radio, or for the slot before to complete."""
+    frequency_Hz: float = 0.0
+    """The CPU frequency that the job got; 0 where it never computed or nobody knows."""
+    uplink_J: float | None = None
+    compute_J: float | None = None
+    downlink_J: float | None = None
+    samples: int | None = None
+    loss: float | None = None
+
 
 class Result(Protocol):
     """A local model that may still be computed."""
@@ -56,23 +92,29 @@ class Wake:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """A local model has been uploaded."""
+    """A local model has been uploaded; `period` is what its job took."""
 
     job: Job
     result: Result
+    period: Period
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A job ended without an upload."""
+    """A job ended without an upload; `device_lost` says whether its device can do more jobs of the task."""
 
     job: Job
     reason: str
+    device_lost: bool
+    period: Period
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A device is gone."""
+    """A device is gone, and what it was asked to do with it.
+
+    Its jobs under way are reported as `Failed` all the same, before or after; its orders are not woken any more.
+    """
 
     device: int
 
@@ -84,41 +126,14 @@ class Joined:
     device: int
 
 
-Event = Wake | Arrived | Failed | Left | Joined
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A time has come at which all models are to be tested."""
 
 
-class Transport(Protocol):
-    """What the server speaks to: a virtual clock, or real machines."""
-
-    @property
-    def now(self) -> float:
-        """The time [s]."""
-        ...
-
-    def wake(self, dispatch: Dispatch) -> None:
-        """Ask for `Wake(dispatch)` at its start."""
-        ...
-
-    def refusal(self, dispatch: Dispatch, version: int) -> str:
-        """Why the device cannot take this order now (battery, window), or nothing."""
-        ...
-
-    def dispatch(self, job: Job, model: Vector) -> None:
-        """Send `model` to the job's device, to be trained as the job says."""
-        ...
-
-    def next_event(self) -> Event | None:
-        """The next event in time, or None when nothing is under way."""
-        ...
-
-    def aggregated(self, task: int, version: int) -> None:
-        """The server has made `version` of `task`."""
-        ...
-
-    def finished(self, task: int) -> None:
-        """The server wants nothing more of `task`."""
-        ...
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """Nothing has happened for as long as the server wanted to wait; something may still come."""
 
 
-Plain = dict[str, Any]
-"""State as nested dicts, lists, numbers and text, for a checkpoint."""
+Event = Wake | Arrived | Failed | Left | Joined | Tick | Quiet

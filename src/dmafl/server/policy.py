@@ -32,6 +32,10 @@ class Policy(Protocol):
         """The next orders, now that `device` has failed or cannot take its order; it is not asked again."""
         ...
 
+    def on_job_lost(self, device: int, now: float) -> Sequence[Dispatch]:
+        """The next orders, now that the job of `device` is lost but not the device: it may be asked again."""
+        ...
+
     def on_device_joined(self, device: int, now: float) -> Sequence[Dispatch]:
         """The next orders, now that `device` is back."""
         ...

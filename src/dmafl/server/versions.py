@@ -29,13 +29,15 @@ class Versions:
         self._received[self.number] = self.current
         return self.current
 
-    def give_back(self, version: int) -> Vector:
-        """The model that a job received, which it does not need any more."""
-        model = self._received[version]
+    def received(self, version: int) -> Vector:
+        """The model that a job received."""
+        return self._received[version]
+
+    def give_back(self, version: int) -> None:
+        """A job does not need the model any more that it received."""
         self.borrowed[version] -= 1
         if not self.borrowed[version]:
             del self.borrowed[version], self._received[version]
-        return model
 
     def replace(self, model: Vector) -> None:
         """Make `model` the next version."""

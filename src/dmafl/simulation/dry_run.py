@@ -8,18 +8,20 @@ import numpy as np
 
 from dmafl.learning.arrays import Vector
 from dmafl.schedule.jobs import Schedule
-from dmafl.server.core import Server, Taken
-from dmafl.server.messages import Job
+from dmafl.server.core import Server
+from dmafl.server.messages import Job, Period
 from dmafl.server.policy import Policy
+from dmafl.server.recorder import Taken
+from dmafl.server.updates import UpdateCheck
 from dmafl.simulation.clock import VirtualClock
 from dmafl.world.world import World
 
 
 def dry_run(world: World, policies: list[Policy]) -> Schedule:
-    """The jobs that `policies` complete, one a slot."""
+    """The jobs that `policies` complete, one per slot."""
     model = np.zeros(1, dtype=np.float32)
     clock = VirtualClock(world, _Untrained(model))
-    notes = _Notes(clock)
+    notes = _Notes()
     server = Server([model] * world.task_count, world.slots.tolist(), policies, clock, notes)
     for _ in server.run():
         pass
@@ -32,7 +34,7 @@ class _Untrained:
     def __init__(self, model: Vector) -> None:
         self._model = model
 
-    def train(self, job: Job, model: Vector, share: float) -> _Untrained:
+    def train(self, job: Job, model: Vector, progress: float) -> _Untrained:
         return self
 
     def done(self) -> bool:
@@ -45,25 +47,32 @@ class _Untrained:
 class _Notes:
     """Notes every job that is taken."""
 
-    def __init__(self, clock: VirtualClock) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self.jobs: list[dict[str, Any]] = []
 
     def on_update(self, taken: Taken, now: float) -> None:
-        period = self._clock.arrived_period()
-        order = period.job.dispatch
+        order = taken.job.dispatch
         self.jobs.append(
             {
                 "task": order.task,
                 "device": order.device,
-                "version": period.job.version,
+                "version": taken.job.version,
                 "slot": taken.slot,
                 "steps": order.steps,
                 "batch": order.batch,
                 "frequency_Hz": order.frequency_Hz,
-                "start_s": period.start_s,
+                "start_s": taken.period.start_s,
             }
         )
+
+    def on_refused(self, job: Job, period: Period, check: UpdateCheck, now: float) -> None:
+        pass
+
+    def on_unfinished(self, job: Job, period: Period, outcome: str, now: float) -> None:
+        pass
+
+    def on_tick(self, now: float) -> None:
+        pass
 
     def on_aggregation(self, task: int, version: int, model: Vector, now: float) -> None:
         pass

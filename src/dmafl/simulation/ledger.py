@@ -8,11 +8,15 @@ from typing import Literal
 import numpy as np
 
 from dmafl.base.arrays import FloatArray
+from dmafl.server.messages import Plain
 
 Phase = Literal[0, 1, 2]
 UPLINK: Phase = 0
 COMPUTE: Phase = 1
 DOWNLINK: Phase = 2
+
+TaskEnergy = tuple[float | None, float | None, float | None]
+"""Uplink, computation and downlink energy [J]; None where a part of it was not measured."""
 
 _PHASES = 3
 _PER_J = 10**18
@@ -31,24 +35,31 @@ class Ledger:
     def __init__(self, devices: int, tasks: int) -> None:
         self._entries = [[[0] * devices for _ in range(_PHASES)] for _ in range(tasks)]
         self._of_task = [[0, 0, 0] for _ in range(tasks)]
-        self._own = [0] * devices
+        self._of_device = [0] * devices
+        self._unmeasured: set[tuple[int, int]] = set()  # (task, phase)
 
-    def book(self, device: int, task: int, phase: Phase, energy_J: float) -> None:
-        """A phase has ended and cost `energy_J`."""
+    def book(self, device: int, task: int, phase: Phase, energy_J: float | None) -> None:
+        """A phase has ended and cost `energy_J`; None: nobody measured it, so that nobody knows the sum either."""
+        if energy_J is None:
+            self._unmeasured.add((task, phase))
+            return
         amount = _amount(energy_J)
         self._entries[task][phase][device] += amount
         self._of_task[task][phase] += amount
         if phase != DOWNLINK:
-            self._own[device] += amount
+            self._of_device[device] += amount
 
-    def task_J(self, task: int) -> tuple[float, float, float]:
+    def task_J(self, task: int) -> TaskEnergy:
         """Uplink, computation and downlink energy of a task so far [J]."""
-        uplink, compute, downlink = self._of_task[task]
-        return uplink / _PER_J, compute / _PER_J, downlink / _PER_J
+        uplink, compute, downlink = (
+            None if (task, phase) in self._unmeasured else amount / _PER_J
+            for phase, amount in enumerate(self._of_task[task])
+        )
+        return uplink, compute, downlink
 
     def device_J(self, device: int) -> float:
-        """What a device has spent of its battery: uplink and computation of all tasks [J]."""
-        return self._own[device] / _PER_J
+        """What a device has spent of its battery, as far as measured: uplink and computation of all tasks [J]."""
+        return self._of_device[device] / _PER_J
 
     def table_J(self) -> FloatArray:
         """All entries [J], shape (devices, tasks, 3): uplink, compute, downlink."""
@@ -56,24 +67,25 @@ class Ledger:
 
     def consistent(self) -> bool:
         """Whether sums over devices equal the tasks', and sums over tasks the devices'."""
-        return _task_sums(self._entries) == self._of_task and _device_sums(self._entries) == self._own
+        return _task_sums(self._entries) == self._of_task and _device_sums(self._entries) == self._of_device
 
-    def state(self) -> list[list[list[str]]]:
+    def state(self) -> Plain:
         """The entries as text, by device, task and phase: JSON numbers are not exact at this size."""
         by_device = zip(*(zip(*task, strict=True) for task in self._entries), strict=True)
-        return [[[str(amount) for amount in cell] for cell in row] for row in by_device]
+        return {
+            "amounts": [[[str(amount) for amount in cell] for cell in row] for row in by_device],
+            "unmeasured": sorted(self._unmeasured),
+        }
 
-    @classmethod
-    def restored(cls, state: list[list[list[str]]]) -> Ledger:
-        """From `state`."""
-        ledger = cls(len(state), len(state[0]))
-        by_task = zip(*state, strict=True)
-        ledger._entries = [
+    def restore(self, state: Plain) -> None:
+        """Go on from `state`."""
+        by_task = zip(*state["amounts"], strict=True)
+        self._entries = [
             [[int(amount) for amount in column] for column in zip(*cells, strict=True)] for cells in by_task
         ]
-        ledger._of_task = _task_sums(ledger._entries)
-        ledger._own = _device_sums(ledger._entries)
-        return ledger
+        self._of_task = _task_sums(self._entries)
+        self._of_device = _device_sums(self._entries)
+        self._unmeasured = {(task, phase) for task, phase in state["unmeasured"]}
 
 
 Entries = list[list[list[int]]]
@@ -86,8 +98,8 @@ def _task_sums(entries: Entries) -> list[list[int]]:
 
 def _device_sums(entries: Entries) -> list[int]:
     """Uplink and computation, over all tasks."""
-    own = [column for task in entries for column in (task[UPLINK], task[COMPUTE])]
-    return [sum(amounts) for amounts in zip(*own, strict=True)]
+    columns = [column for task in entries for column in (task[UPLINK], task[COMPUTE])]
+    return [sum(amounts) for amounts in zip(*columns, strict=True)]
 
 
 def _amount(energy_J: float) -> int:

@@ -1,17 +1,15 @@
-"""Who looks on while a unit runs: sees what the server sees anyway, and decides nothing."""
+"""Who looks on while a scheme runs: sees what the server sees anyway, and decides nothing."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
-from numpy.typing import NDArray
+from typing import Protocol
 
 from dmafl.learning.arrays import Vector
-from dmafl.server.messages import Plain
+from dmafl.server.messages import Arrays, Plain
 
 
 class Observer(Protocol):
-    """Looks at every local model and every test of a unit; its state is part of the unit's."""
+    """Looks at every local model and every test of a scheme's run; its state is part of the run's."""
 
     def on_update(self, task: int, device: int, received: Vector, local: Vector, steps: int) -> None:
         """A device made `local` of `received`."""
@@ -21,11 +19,11 @@ class Observer(Protocol):
         """A global model was tested; in the order of tests."""
         ...
 
-    def state(self) -> tuple[Plain, dict[str, NDArray[Any]]]:
+    def state(self) -> tuple[Plain, Arrays]:
         """Everything, as plain values and arrays by name."""
         ...
 
-    def restore(self, plain: Plain, arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, plain: Plain, arrays: Arrays) -> None:
         """Go on from `state`."""
         ...
 
@@ -39,9 +37,9 @@ class Nobody:
     def on_test(self, task: int, aggregation: int, time_s: float, loss: float) -> None:
         """Nothing."""
 
-    def state(self) -> tuple[Plain, dict[str, NDArray[Any]]]:
+    def state(self) -> tuple[Plain, Arrays]:
         """Nothing."""
         return {}, {}
 
-    def restore(self, plain: Plain, arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, plain: Plain, arrays: Arrays) -> None:
         """Nothing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -34,7 +34,7 @@ class DeviceLoss:
     task: str
     device: int
     reason: str
-    """battery, window or left."""
+    """battery, window, left or refused."""
     time_s: float
 
 
@@ -46,6 +46,8 @@ class SchemeOutcome:
     lost: tuple[DeviceLoss, ...]
     rounds: bool
     """Whether several local models may make one aggregation."""
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """Local models that were left out, by reason; the simulator has none, and then the file has no entry."""
 
     def plain(self) -> dict[str, Any]:
         """As a file has it."""
@@ -53,6 +55,7 @@ class SchemeOutcome:
             "tasks": {name: task.plain() for name, task in self.tasks.items()},
             "lost": [asdict(loss) for loss in self.lost],
             "rounds": self.rounds,
+            **({"refused": dict(self.refused)} if self.refused else {}),
         }
 
     @classmethod
@@ -62,4 +65,5 @@ class SchemeOutcome:
             {name: TaskOutcome.from_plain(task) for name, task in given["tasks"].items()},
             tuple(DeviceLoss(**loss) for loss in given["lost"]),
             given["rounds"],
+            given.get("refused", {}),
         )

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from dmafl.learning.arrays import Vector
 from dmafl.server.aggregators import MixAtOnce
-from dmafl.server.core import Server
-from dmafl.server.messages import Job, Plain, Result
+from dmafl.server.core import Server, named
+from dmafl.server.messages import Arrays, Job, Plain, Result
 from dmafl.server.policy import Policy
 from dmafl.simulation.clock import VirtualClock
+from dmafl.simulation.model_tests import total_J
 from dmafl.simulation.observer import Nobody, Observer
 from dmafl.simulation.outcome import DeviceLoss, SchemeOutcome, TaskOutcome
-from dmafl.simulation.period import Period
-from dmafl.simulation.records import Records
+from dmafl.simulation.recorder import RunRecorder
 from dmafl.simulation.run_name import RunName
+from dmafl.simulation.run_transport import RunTransport
 from dmafl.training.trainer import Trainer, TrainingOrder
 from dmafl.training.workers import Workers, cancel
 from dmafl.world.world import World
@@ -30,11 +27,11 @@ class _OrderedTraining:
     def __init__(self, seed: int, workers: Workers) -> None:
         self._seed, self._workers = seed, workers
 
-    def train(self, job: Job, model: Vector, share: float) -> Result:
+    def train(self, job: Job, model: Vector, progress: float) -> Result:
         order = job.dispatch
         return self._workers.train(
             self._seed,
-            TrainingOrder(order.task, order.device, job.number, share, order.steps, order.batch),
+            TrainingOrder(order.task, order.device, job.number, progress, order.steps, order.batch),
             model,
         )
 
@@ -50,16 +47,21 @@ class SchemeRun:
         workers: Workers,
         policies: list[Policy],
         observer: Observer | None = None,
+        transport: RunTransport | None = None,
     ) -> None:
+        """`transport`: a virtual clock where none is given."""
         self.scheme, self.seed, self.world = scheme, world.scenario.seed, world
         self.layouts = [task_trainer.model.layout for task_trainer in trainer.tasks]
-        self.clock = VirtualClock(world, _OrderedTraining(self.seed, workers), trainer.samples)
+        if transport is None:
+            transport = VirtualClock(world, _OrderedTraining(self.seed, workers), trainer.samples)
+            transport.tick_at(world.scenario.evaluation.at_s)
+        self.transport = transport
         self.observer: Observer = observer if observer is not None else Nobody()
         watched = [trainer.watched_devices(task) for task in range(world.task_count)]
-        self.records = Records(scheme, self.seed, self.clock, workers, watched, self.observer)
-        self.clock.tick_at(world.scenario.evaluation.at_s)
+        name = RunName(scheme, self.seed)
+        self.records = RunRecorder(name, world, transport, workers, watched, self.observer)
         first = [trainer.first_model(task) for task in range(world.task_count)]
-        self.server = Server(first, world.slots.tolist(), policies, self.clock, self.records)
+        self.server = Server(first, world.slots.tolist(), policies, transport, self.records)
 
     @property
     def name(self) -> str:
@@ -69,8 +71,7 @@ class SchemeRun:
     def run(self) -> Iterator[Result | None]:
         """See `Server.run`; tasks that were stopped are tested at the end."""
         yield from self.server.run()
-        self.records.ended()
-        self.clock.listen()  # it and the records would keep one another alive, with the whole world
+        self.records.tests.on_end()
 
     @property
     def aggregations(self) -> int:
@@ -83,9 +84,9 @@ class SchemeRun:
         return sum(self.server.slots)
 
     @property
-    def energy_J(self) -> float:
-        """Energy spent so far by devices and base station [J]."""
-        return sum(sum(self.clock.ledger.task_J(task)) for task in range(self.world.task_count))
+    def energy_J(self) -> float | None:
+        """Energy spent so far by devices and base station [J]; None where a part of it was not measured."""
+        return total_J([total_J(self.transport.energy_J(task)) for task in range(self.world.task_count)])
 
     def outcome(self) -> SchemeOutcome:
         """How it ended, or how far it has come."""
@@ -100,7 +101,8 @@ class SchemeRun:
             )
         }
         at_once = all(isinstance(policy.aggregator, MixAtOnce) for policy in self.server.policies)
-        return SchemeOutcome(tasks, tuple(DeviceLoss(**loss) for loss in self.records.losses), not at_once)
+        losses = tuple(DeviceLoss(**loss) for loss in self.records.losses)
+        return SchemeOutcome(tasks, losses, not at_once, dict(self.records.refused))
 
     def shortfall(self) -> str:
         """The tasks that ended with fewer aggregations than slots though they lost no device; nothing if none did."""
@@ -115,44 +117,36 @@ class SchemeRun:
         return ", ".join(short)
 
     def drop_training(self) -> None:
-        """Let workers leave out training that has not begun: the unit is to be saved, and orders it again when it
+        """Let workers leave out training that has not begun: the run is to be saved, and orders it again when it
         goes on."""
         arrived = [] if self.server.arrived is None else [self.server.arrived.result]
-        cancel([*arrived, *self.clock.results()])
+        cancel([*arrived, *self.transport.results()])
 
-    def state(self) -> tuple[Plain, dict[str, NDArray[Any]]]:
+    def state(self) -> tuple[Plain, Arrays]:
         """Everything, as plain values and arrays by name."""
-        plain, arrays = self.server.state()
-        seen, more = self.observer.state()
-        whole = {
-            "server": plain,
-            "arrived": None if self.server.arrived is None else self.clock.arrived_period().plain(),
-            "clock": self.clock.state(),
+        server, arrays = self.server.state()
+        transport, of_transport = self.transport.state(self.server.arrived)
+        observer, of_observer = self.observer.state()
+        plain = {
+            "server": server,
+            "transport": transport,
             "records": self.records.state(),
-            "observer": seen,
+            "observer": observer,
         }
-        return whole, arrays | {f"observer.{name}": array for name, array in more.items()}
+        arrays |= {f"transport.{name}": array for name, array in of_transport.items()}
+        return plain, arrays | {f"observer.{name}": array for name, array in of_observer.items()}
 
-    def restore(self, plain: Plain, arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, plain: Plain, arrays: Arrays) -> None:
         """Go on from `state`."""
         self.server.restore(plain["server"], arrays)
         self.records.restore(plain["records"])
-        self.observer.restore(
-            plain["observer"],
-            {
-                name.removeprefix("observer."): array
-                for name, array in arrays.items()
-                if name[:9] == "observer."
-            },
-        )
+        self.observer.restore(plain["observer"], named(arrays, "observer."))
 
         def model_of(task: int, version: int) -> Vector:
-            return np.asarray(arrays[f"model.{task}.{version}"], dtype=np.float32)
+            return self.server.versions[task].received(version)
 
-        self.clock.restore(plain["clock"], model_of)
-        if plain["arrived"] is not None:
-            period = Period.from_plain(plain["arrived"])
-            model = model_of(period.job.dispatch.task, period.job.version)
-            self.server.arrived = self.clock.arrive_again(period, model)
+        self.server.arrived = self.transport.restore(
+            plain["transport"], named(arrays, "transport."), model_of
+        )
         for task, versions in enumerate(self.server.versions):
-            self.records.models[task] = (versions.number, versions.current)
+            self.records.tests.models[task] = (versions.number, versions.current)

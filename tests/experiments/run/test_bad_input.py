@@ -154,7 +154,7 @@ class _Nothing:
     def begin(self) -> list[Any]:
         return []
 
-    free = lost = joined = lambda self, *given: []
+    on_idle = on_device_lost = on_job_lost = on_device_joined = lambda self, *given: []
 
     def state(self) -> dict[str, Any]:
         return {}

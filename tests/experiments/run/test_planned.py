@@ -290,9 +290,9 @@ def test_a_unit_goes_when_it_has_ended(
 
     class Watcher(Silent):
         def step(self, unit: SchemeRun) -> None:
-            if not clocks or clocks[-1]() is not unit.clock:
+            if not clocks or clocks[-1]() is not unit.transport:
                 assert all(clock() is None for clock in clocks)
-                clocks.append(weakref.ref(unit.clock))
+                clocks.append(weakref.ref(unit.transport))
 
     gc.collect()
     gc.disable()

@@ -117,14 +117,14 @@ class ActiveRun:
     def abandon(self, error: BadInput) -> UnitStatus:
         """Keep the rows of a run that cannot go on; its status."""
         records = self.scheme_run.records
-        records.drop_failed_tests()
+        records.tests.drop_failed()
         self._folder.write_parts(self.name, self._parts, records.take_rows())
         self._folder.write_running(self.name, self._running.plain())
         return UnitStatus.failed_for(error.problems[0])
 
     def _save_models(self) -> None:
         scheme_run = self.scheme_run
-        for task, (version, model) in scheme_run.records.models.items():
+        for task, (version, model) in scheme_run.records.tests.models.items():
             name = scheme_run.world.task_names[task]
             metadata = {
                 "task": name,

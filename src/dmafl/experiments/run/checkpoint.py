@@ -17,7 +17,7 @@ from dmafl.base.files import check_sha256, read_bytes, read_checked, sha256_of, 
 from dmafl.base.files.limits import MAX_MODEL_BYTES
 from dmafl.base.files.npz import read_arrays
 
-SCHEMA = 4
+SCHEMA = 5
 """Raised when the state of a unit has other entries than before."""
 STATE = "state.json"
 _ENTRIES = {"schema": int, "unit": dict, "parts": int, "arrays": dict, "part_files": dict}

@@ -44,8 +44,11 @@ class LiveView(Bars):
         before, at = self._drawn[scheme_run.name]
         if not self._console.is_terminal or now - before < REFRESH_S:
             return
-        accuracy = "  ".join(f"{task} {value:.3f}" for task, value in scheme_run.records.progress().items())
-        note = f"t={number(scheme_run.clock.now)} s  {number(scheme_run.energy_J)} J  {accuracy}"
+        accuracies = scheme_run.records.tests.accuracies()
+        accuracy = "  ".join(f"{task} {value:.3f}" for task, value in accuracies.items())
+        energy_J = scheme_run.energy_J
+        spent = "energy not measured" if energy_J is None else f"{number(energy_J)} J"
+        note = f"t={number(scheme_run.transport.now)} s  {spent}  {accuracy}"
         rate = (done - at) / (now - before)
         self._progress.update(
             self._bars[scheme_run.name], completed=done, total=scheme_run.slots, rate=number(rate), note=note

@@ -12,7 +12,7 @@ from dmafl.experiments.run.verification.findings import Finding, named
 from dmafl.experiments.run.verification.opened import Opened
 from dmafl.experiments.run.verification.unit_rows import UnitRows
 from dmafl.learning import saving
-from dmafl.simulation.records import share_of_test
+from dmafl.simulation.stream_progress import progress_of_test
 from dmafl.training.trainer import Components, TaskTrainer
 
 LOSS_TOLERANCE = 1e-4
@@ -54,7 +54,7 @@ def _again(opened: Opened, unit: UnitRows, j: int, task_trainer: TaskTrainer) ->
         return [f"{file}: no model or no test of it"]
     last, metrics = rows[-1], unit.metrics
     count = int(metrics["test_samples"][last])
-    share = share_of_test(unit.world, j, int(metrics["aggregation"][last]), float(metrics["time_s"][last]))
+    share = progress_of_test(unit.world, j, int(metrics["aggregation"][last]), float(metrics["time_s"][last]))
     try:
         tested = task_trainer.test(model.parameters, share, count == len(task_trainer.test_inputs))
     except BadInput as error:
