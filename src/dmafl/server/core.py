@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
@@ -128,9 +127,10 @@ class Server:
 
     def _order(self, task: int, dispatches: Sequence[Dispatch]) -> None:
         """Hand orders to the transport; a device that cannot take one is lost, and the policy asked again."""
-        queue, lost = deque(dispatches), False
-        while queue and not self.done(task):
-            dispatch = queue.popleft()
+        queue, lost = list(dispatches), False
+        for dispatch in queue:  # which grows while it is read
+            if self.done(task):
+                break
             reason = self.transport.refusal(dispatch, self.versions[task].number)
             if reason:
                 self.recorder.on_device_lost(task, dispatch.device, reason, self.transport.now)
@@ -180,7 +180,7 @@ class Server:
     def _take(self, event: Arrived) -> None:
         job, period, local = event.job, event.period, event.result.result()
         expected = self.under_way[job.id]
-        order, now = expected.dispatch, self.transport.now
+        order = expected.dispatch
         task, device = order.task, order.device
         versions, policy = self.versions[task], self.policies[task]
         received = versions.received(expected.version)
@@ -190,7 +190,7 @@ class Server:
             return
         del self.under_way[job.id]
         versions.give_back(job.version)
-        slot = versions.number
+        slot, now = versions.number, self.transport.now
         staleness = slot - job.version
         finite = check is UpdateCheck.FINE
         # One that is not finite must not spoil the global model: as if the device had sent back what is there.

@@ -90,8 +90,7 @@ class Wake:
     dispatch: Dispatch
 
 
-@dataclass(frozen=True, slots=True)
-class Arrived:
+class Arrived(NamedTuple):
     """A local model has been uploaded; `period` is what its job took."""
 
     job: Job

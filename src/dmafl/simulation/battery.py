@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dmafl.base.arrays import FloatArray
 from dmafl.server.messages import Plain
-from dmafl.simulation.active_job import ActiveJob
 from dmafl.simulation.ledger import Ledger
 
 
@@ -33,25 +32,23 @@ class Batteries:
         self._quote_J[task][device] = cost_J
         return True
 
-    def reserve(self, active: ActiveJob) -> None:
+    def reserve(self, device: int, task: int) -> float:
         """A job begins: what it was quoted for is reserved."""
-        device = active.job.dispatch.device
-        active.reserved_J = self._quote_J[active.job.dispatch.task][device]
-        self._reserved_J[device] += active.reserved_J
+        quote_J = self._quote_J[task][device]
+        self._reserved_J[device] += quote_J
+        return quote_J
 
-    def unreserve(self, active: ActiveJob) -> None:
+    def unreserve(self, device: int, reserved_J: float) -> None:
         """A job has ended."""
-        self._reserved_J[active.job.dispatch.device] -= active.reserved_J
+        self._reserved_J[device] -= reserved_J
 
-    def commit(self, active: ActiveJob, cost_J: float) -> None:
+    def commit(self, device: int, cost_J: float) -> None:
         """A computation of that cost begins."""
-        active.committed_J = cost_J
-        self._committed_J[active.job.dispatch.device] += cost_J
+        self._committed_J[device] += cost_J
 
-    def uncommit(self, active: ActiveJob, computing: int) -> None:
+    def uncommit(self, device: int, cost_J: float, computing: int) -> None:
         """A computation has ended; `computing` jobs computed until then."""
-        i = active.job.dispatch.device
-        self._committed_J[i] = self._committed_J[i] - active.committed_J if computing > 1 else 0.0
+        self._committed_J[device] = self._committed_J[device] - cost_J if computing > 1 else 0.0
 
     def state(self) -> Plain:
         """As plain values, for a checkpoint; what is spent is in the ledger."""

@@ -85,7 +85,8 @@ class VirtualClock:
         self._uplink_W, self._downlink_W = devices.uplink_power_W.tolist(), devices.downlink_power_W.tolist()
         self._last_end_s = [[0.0] * world.device_count for _ in range(world.task_count)]
         self._events = EventHeap()
-        self._uploads = Uploads(self._radio, self._window_s, self._jobs, self._events.push)
+        self._push = self._events.push
+        self._uploads = Uploads(self._radio, self._window_s, self._jobs, self._push)
         self._cpus = Cpus(devices.frequency_min_Hz, devices.frequency_max_Hz)
         self._batteries = Batteries(devices.battery_J, world.task_count, self.ledger)
         self._radios = RadioQueues(world.device_count, world.scenario.channel.radio == "shared")
@@ -101,9 +102,9 @@ class VirtualClock:
     def wake(self, dispatch: Dispatch) -> None:
         """Ask for `Wake(dispatch)` at its start."""
         if dispatch.slot >= 0:
-            self._events.push(max(self._now, dispatch.start_s * (1 - EARLY)), PLANNED, dispatch)
+            self._push(max(self._now, dispatch.start_s * (1 - EARLY)), PLANNED, dispatch)
         else:
-            self._events.push(max(self._now, dispatch.start_s), WAKE, dispatch)
+            self._push(max(self._now, dispatch.start_s), WAKE, dispatch)
 
     def refusal(self, dispatch: Dispatch, version: int) -> str:
         """`window` if the device's window is over, `battery` if it cannot pay for the job."""
@@ -128,7 +129,7 @@ class VirtualClock:
         """Start the download of `model`."""
         i, j = job.dispatch.device, job.dispatch.task
         active = ActiveJob(job, self._now - self._last_end_s[j][i], self._now)
-        self._batteries.reserve(active)
+        active.reserved_J = self._batteries.reserve(i, j)
         self._jobs[job.id] = active
         self._models[job.id] = model
         if self._radios.free(i, "download", job.id):
@@ -184,7 +185,7 @@ class VirtualClock:
         if kind == ARRIVE:
             first = self._uploads.planned_before(active, self._now)
             if first is not None:
-                self._events.push(self._now, ARRIVE, active.job.id)
+                self._push(self._now, ARRIVE, active.job.id)
                 active = first
             return self._arrive(active)
         order = active.job.dispatch
@@ -212,7 +213,7 @@ class VirtualClock:
         active.start_s = self._now
         active.download_s = self._radio.download_s(i, j, active.job.version, self._now)
         self._radios.take(i, active.job.id)
-        self._events.push(self._now + active.download_s, DOWNLOADED, active.job.id)
+        self._push(self._now + active.download_s, DOWNLOADED, active.job.id)
 
     def _compute(self, active: ActiveJob) -> Event | None:
         """Start computing if the device's CPU has room; otherwise wait for it."""
@@ -228,7 +229,8 @@ class VirtualClock:
         cost_J = float(compute_J(*cycles, self._capacitance[i]))
         if cost_J > self._batteries.uncommitted_J(i):
             return self._fail(active, "battery")
-        self._batteries.commit(active, cost_J)
+        self._batteries.commit(i, cost_J)
+        active.committed_J = cost_J
         active.frequency_Hz = frequency_Hz
         active.compute_s = float(compute_s(*cycles))
         active.wait_s = self._now - active.start_s - active.download_s
@@ -236,7 +238,7 @@ class VirtualClock:
             active.wait_s = 0.0  # rounding of a sum and a difference, not a wait
         self._cpus.start(i, frequency_Hz)
         self._results[job.id] = self._trainer.train(job, self._models.pop(job.id), active.progress)
-        self._events.push(self._now + active.compute_s, COMPUTED, job.id)
+        self._push(self._now + active.compute_s, COMPUTED, job.id)
         return None
 
     def _upload(self, active: ActiveJob) -> None:
@@ -265,7 +267,7 @@ class VirtualClock:
         waited_s = self._now - (active.upload_start_s + active.upload_s)
         active.wait_s += waited_s if waited_s > SAME_TIME * self._now else 0.0
         self._last_end_s[j][i] = self._now
-        self._batteries.unreserve(active)
+        self._batteries.unreserve(i, active.reserved_J)
         del self._jobs[job.id]
         self._arrived = active
         return Arrived(job, self._results.pop(job.id), active.period())
@@ -279,7 +281,7 @@ class VirtualClock:
         """Forget a job that will not be aggregated."""
         order, job_id = active.job.dispatch, active.job.id
         i = order.device
-        self._batteries.unreserve(active)
+        self._batteries.unreserve(i, active.reserved_J)
         if active.compute_s and not active.compute_J:
             self._release_cpu(active)
             active.compute_s = 0.0
@@ -297,17 +299,17 @@ class VirtualClock:
 
     def _release_cpu(self, active: ActiveJob) -> None:
         i = active.job.dispatch.device
-        self._batteries.uncommit(active, self._cpus.busy(i))
+        self._batteries.uncommit(i, active.committed_J, self._cpus.busy(i))
         # All that wait try again, in their order; those for which there is no room queue again.
         for job_id in self._cpus.end(i, active.frequency_Hz):
-            self._events.push(self._now, READY, job_id)
+            self._push(self._now, READY, job_id)
 
     def _release_radio(self, device: int) -> None:
         queue = self._radios.release(device)
         while queue:
             use, subject = queue.popleft()
             if use == "wake":
-                self._events.push(self._now, WAKE, subject)  # queues again if something else starts first
+                self._push(self._now, WAKE, subject)  # queues again if something else starts first
                 continue
             active = self._jobs.get(subject)
             if active is None:
@@ -335,7 +337,7 @@ class VirtualClock:
     def tick_at(self, times_s: Iterable[float]) -> None:
         """Give a `Tick` at these times, after everything else that happens then."""
         for time_s in times_s:
-            self._events.push(time_s, TICK, None)
+            self._push(time_s, TICK, None)
 
     def results(self) -> list[Result]:
         """Results of the jobs under way, computed or not."""
