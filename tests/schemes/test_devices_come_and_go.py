@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -49,12 +50,12 @@ def policies_of(name: str) -> list[Policy]:
 class Going:
     """A server among unruly devices, which can be stopped and restored after any event."""
 
-    def __init__(self, name: str, seed: int) -> None:
-        self.notes, self._name, self._seed = Notes(), name, seed
+    def __init__(self, name: str, seed: int, may: Sequence[str] = tuple(CHANCES)) -> None:
+        self.notes, self._name, self._seed, self._may = Notes(), name, seed, may
         self._begin()
 
     def _begin(self) -> None:
-        self.transport = UnrulyDevices(DEVICES, self._seed)
+        self.transport = UnrulyDevices(DEVICES, self._seed, self._may)
         first = [vector(0.0, 0.0) for _ in range(world().task_count)]
         self.server = Server(
             first, world().slots.tolist(), policies_of(self._name), self.transport, self.notes
@@ -114,6 +115,15 @@ def test_slots_are_completed_whatever_devices_do(name: str) -> None:
         assert sizes == {2}, "nonsense is never taken"
     assert set(happened) == set(CHANCES), "the test would miss what it is for"
     assert len(going.notes.refused) <= happened["nonsense"]
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_jobs_that_are_lost_are_done_again(name: str) -> None:
+    """Nobody leaves and nobody joins, so that nothing else could bring a lost job back."""
+    for seed in SEEDS:
+        going = Going(name, seed, ("wake", "arrive", "lose job"))
+        assert going.go()["lose job"] > 0
+        assert going.notes.losses == []
 
 
 @pytest.mark.parametrize("name", SCHEMES)

@@ -32,17 +32,20 @@ CHANCES = {
     "lose device": 0.03,
     "leave": 0.05,
     "nonsense": 0.05,
-    "join": 0.12,
+    "join": 0.1,
+    "join again": 0.02,
 }
 """What happens next, as far as it can."""
 
 
 @dataclass
 class UnrulyDevices:
-    """Out-of-order arrivals of every kind; a device that is lost or has left always comes back some time."""
+    """Out-of-order arrivals of every kind; a device that is lost or has left may come back."""
 
     devices: int
     seed: int
+    may: Sequence[str] = tuple(CHANCES)
+    """What may happen."""
     now: float = 0.0
     orders: list[Dispatch] = field(default_factory=list)
     jobs: dict[int, Job] = field(default_factory=dict)
@@ -76,10 +79,13 @@ class UnrulyDevices:
             "leave": [device for device in range(self.devices) if device not in self.away],
             "nonsense": self.jobs,
             "join": self.away,
+            "join again": [device for device in range(self.devices) if device not in self.away],
         }
         if self.late and draw.random() < 0.3:  # of a device that had left, which may be back by now
             return Failed(self.late.pop(0), "left", True, Period(self.now))
-        names = [name for name, subjects in possible.items() if subjects]
+        names = [name for name, subjects in possible.items() if subjects and name in self.may]
+        if not names:
+            return None
         chances = np.asarray([CHANCES[name] for name in names])
         if draw.random() < 0.05:
             return Quiet()
@@ -94,6 +100,8 @@ class UnrulyDevices:
             return Wake(subject)
         if name == "join":
             self.away.remove(subject)
+            return Joined(subject)
+        if name == "join again":  # after it was lost, or because it does not know that it is known
             return Joined(subject)
         if name == "leave":
             self.away.append(subject)
