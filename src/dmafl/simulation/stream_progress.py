@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dmafl.world.physics.stream import sample_count, streamed_share
+from dmafl.world.physics.stream import progress_by_version, progress_in_time, sample_count
 from dmafl.world.world import World
 
 SampleCount = Callable[[int, int, float], int | None]
@@ -31,9 +31,9 @@ class StreamProgress:
         """How far a device's stream of a task has come for a job that has received `version`."""
         drift = self._drift[task]
         if drift.per_aggregation:
-            progress = _by_version(version, self._slots[task])
+            progress = progress_by_version(version, self._slots[task])
         else:
-            progress = streamed_share(
+            progress = progress_in_time(
                 now,
                 self._computed_s[task][device],
                 self._window_s[task][device],
@@ -44,8 +44,8 @@ class StreamProgress:
 
     def samples(self, device: int, task: int, progress: float) -> int:
         """How many samples the device has by then."""
-        own = self._own_samples(device, task, progress)
-        return own if own is not None else int(sample_count(*self._samples[task], progress))
+        known = self._own_samples(device, task, progress)
+        return known if known is not None else int(sample_count(*self._samples[task], progress))
 
     def computed(self, device: int, task: int, compute_s: float) -> None:
         """The device has computed for the task for `compute_s`."""
@@ -64,11 +64,6 @@ def progress_of_test(world: World, task: int, version: int, now: float) -> float
     """How far the stream of a device that never computes has come: what the test data follow."""
     drift = world.scenario.tasks[world.task_names[task]].drift
     if drift.per_aggregation:
-        return float(min(_by_version(version, int(world.slots[task])), 1.0))
+        return float(min(progress_by_version(version, int(world.slots[task])), 1.0))
     window_s = float(world.devices.window_s[:, task].max())
-    return float(min(streamed_share(now, 0.0, window_s, drift.idle_rate, drift.active_rate), 1.0))
-
-
-def _by_version(version: int, slots: int) -> float:
-    """Streams that follow the aggregations: 1 with the model that the last slot begins with."""
-    return version / max(1, slots - 1)
+    return float(min(progress_in_time(now, 0.0, window_s, drift.idle_rate, drift.active_rate), 1.0))

@@ -72,8 +72,8 @@ class GradientSample:
                 )
                 for shown, rows in zip(of_half, halves, strict=True)
             )
-            found = float(a @ b + used / 4.0 * ((a - b) @ (a - b)))
-        return found if np.isfinite(found) else None
+            norm2 = float(a @ b + used / 4.0 * ((a - b) @ (a - b)))
+        return norm2 if np.isfinite(norm2) else None
 
     def _first(self, rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
         """The `count` of `rows` with the smallest keys, in the order of keys."""
@@ -83,4 +83,4 @@ class GradientSample:
 
 
 def _with_rows(views: Sequence[View], rows: Sequence[NDArray[np.int64]]) -> list[View]:
-    return [replace(view, rows=own) for view, own in zip(views, rows, strict=True)]
+    return [replace(view, rows=chosen) for view, chosen in zip(views, rows, strict=True)]

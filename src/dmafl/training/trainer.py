@@ -141,8 +141,8 @@ class TaskTrainer:
     def __init__(self, scenario: Scenario, number: int, name: str, components: Components) -> None:
         self.settings = scenario.tasks[name]
         self.seed, self.number = scenario.seed, number
-        own = components.datasets.get(name)
-        self.data = own if own is not None else find(self.settings.dataset, data_dir=components.data_dir)
+        given = components.datasets.get(name)
+        self.data = given if given is not None else find(self.settings.dataset, data_dir=components.data_dir)
         if name not in components.models:
             check_fit(name, self.settings.model, self.data.name, self.data.shape, self.data.classes)
         split = partition(

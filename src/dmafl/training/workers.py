@@ -152,7 +152,7 @@ def process_pool(count: int, prepare: Callable[..., None], *given: Any) -> Itera
 
 def wait_for_one(pending: list[Any], asked: Callable[[], bool]) -> None:
     """Sleep until one of the results is there or a stop is asked for."""
-    futures = [one for one in pending if isinstance(one, Future)]
+    futures = [result for result in pending if isinstance(result, Future)]
     while futures and not asked():
         if wait(futures, LOOK_EVERY_S, FIRST_COMPLETED).done:
             return
@@ -160,9 +160,9 @@ def wait_for_one(pending: list[Any], asked: Callable[[], bool]) -> None:
 
 def cancel(pending: Iterable[Any]) -> None:
     """Take orders back that no worker has begun."""
-    for one in pending:
-        if isinstance(one, Future):
-            one.cancel()
+    for result in pending:
+        if isinstance(result, Future):
+            result.cancel()
 
 
 _here: Trainers | None = None

@@ -29,7 +29,7 @@ from dmafl.world.devices import Devices, draw_devices, parameters
 from dmafl.world.mobility import Mobility, Paths, Static, make_mobility
 from dmafl.world.physics.computation import compute_J, compute_s
 from dmafl.world.physics.path_loss import noise_W_per_Hz
-from dmafl.world.physics.stream import sample_count, streamed_share
+from dmafl.world.physics.stream import progress_by_version, progress_in_time, sample_count
 from dmafl.world.physics.transmission import rate_bit_s, transfer_J, transfer_s
 
 
@@ -171,10 +171,10 @@ class World:
         idle_rate = np.asarray([drift.idle_rate for drift in drifts])[task]
         active_rate = np.asarray([drift.active_rate for drift in drifts])[task]
         by_slot = np.asarray([drift.per_aggregation for drift in drifts])[task]
-        in_time = streamed_share(
+        in_time = progress_in_time(
             time_s, computed_s, self.devices.window_s[device, task], idle_rate, active_rate
         )
-        in_slots = version / np.maximum(1, self.slots[task] - 1)
+        in_slots = progress_by_version(version, self.slots[task])
         return np.asarray(np.clip(np.where(by_slot, in_slots, in_time), 0.0, 1.0))
 
     def samples(self, task: IntArray, progress: FloatArray) -> IntArray:

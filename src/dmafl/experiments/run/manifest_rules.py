@@ -134,9 +134,17 @@ def _check_units(manifest: Mapping[str, Any], path: Path) -> None:
                 lambda value: isinstance(value, list) and all(_is_loss(loss, tasks) for loss in value),
             ),
             "rounds": ("must be true or false", lambda value: isinstance(value, bool)),
+            "refused": (
+                "must have a number for each reason",
+                lambda value: (
+                    isinstance(value, dict)
+                    and all(type(count) is int and count > 0 for count in value.values())
+                ),
+            ),
         }
         ended = {"tasks", "lost", "rounds"} & set(unit)
-        for field in ("status", *(("tasks", "lost", "rounds") if ended else ())):
+        optional = ("refused",) if "refused" in unit else ()
+        for field in ("status", *(("tasks", "lost", "rounds") if ended else ()), *optional):
             rule, test = tests[field]
             if not test(unit.get(field)):
                 raise bad_input(f"{path}: units.{name}.{field}", rule, unit.get(field), _REMEDY)
