@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any
 
 import pytest
+from dmafl.planning.online import Online
 
 import dmafl
-from dmafl.planning.online import Online
 from dmafl.schedule.jobs import Schedule
 from dmafl.schemes.registry import BASELINES
 from dmafl.schemes.scheduled import scheduled
