@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dmafl.base.errors import visible
+from dmafl.base.errors import ShownAsIs, bad_input, visible
 from dmafl.cli.completion import TRACKERS, offer
 from dmafl.cli.report_command import SERVED_CHECKPOINT_S, Host, Port, Serve, served, write_served
 from dmafl.cli.shared import DataDir, Effort, ScenarioArgument, one_thread, process_count
@@ -73,6 +73,9 @@ def run(
     from dmafl.scenario.toml import load
     from dmafl.schedule.plan_files import read_plan
 
+    if measure and measured is not None:
+        rule = "must not go with --measured"
+        raise bad_input("--measure", rule, ShownAsIs("both"), "Leave one of them out.")
     loaded, out = load(scenario), console()
     folder = output if output is not None else Path("runs") / file_name(loaded.name)
     if resume and not RunFolder(folder).exists():
