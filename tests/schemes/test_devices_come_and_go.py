@@ -13,8 +13,10 @@ from dmafl.planning.online import Online
 
 import dmafl
 from dmafl.schedule.jobs import Schedule
-from dmafl.schemes.registry import BASELINES
+from dmafl.schemes.online import Online
+from dmafl.schemes.registry import names_of, scheme_named
 from dmafl.schemes.scheduled import scheduled
+from dmafl.schemes.scheme import SchemeContext
 from dmafl.server.core import Server
 from dmafl.server.policy import Policy
 from dmafl.world.world import World
@@ -24,7 +26,7 @@ from support.unruly_devices import CHANCES, UnrulyDevices
 
 DEVICES, SEEDS = 4, range(12)
 MOST_EVENTS = 5_000
-SCHEMES = [*BASELINES, "scheduled", "dma-fl-online"]
+SCHEMES = [*names_of("baseline"), "scheduled", "dma-fl-online"]
 
 
 @cache
@@ -39,8 +41,8 @@ def as_planned(task: int, jobs: Schedule, kept: int, now: float) -> Schedule:
 
 
 def policies_of(name: str) -> list[Policy]:
-    if name in BASELINES:
-        return BASELINES[name](world())
+    if name in names_of("baseline"):
+        return scheme_named(name).policies(SchemeContext(world()))
     schedule = dmafl.round_robin(world(), in_flight=2)
     if name == "scheduled":
         return scheduled(world(), schedule)

@@ -53,10 +53,10 @@ class Impatient:
     def __init__(self, events: int) -> None:
         self._left = events
 
-    def units(self, names: list[str]) -> None:
+    def scheme_runs(self, names: list[str]) -> None:
         pass
 
-    def step(self, unit: Any) -> None:
+    def step(self, scheme_run: Any) -> None:
         self._left -= 1
         if self._left == 0:
             signal.raise_signal(signal.SIGTERM)

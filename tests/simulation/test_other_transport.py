@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dmafl.schemes.fedasync import fedasync
+from dmafl.schemes.registry import scheme_named
+from dmafl.schemes.scheme import SchemeContext
 from dmafl.server.messages import Arrays, Arrived, Event, Plain, Quiet
 from dmafl.server.transport import ModelOf
 from dmafl.simulation.clock import VirtualClock
@@ -40,8 +41,9 @@ class Hesitant(VirtualClock):
 
 def fresh() -> SchemeRun:
     workers = InProcess(TRAINERS)
+    policies = scheme_named("fedasync").policies(SchemeContext(WORLD))
     transport = Hesitant(WORLD, _OrderedTraining(0, workers))
-    return SchemeRun("fedasync", WORLD, TRAINERS.of(0), workers, fedasync(WORLD), transport=transport)
+    return SchemeRun("fedasync", WORLD, TRAINERS.of(0), workers, policies, transport=transport)
 
 
 def finished(run: SchemeRun, restarting: bool) -> tuple[Any, ...]:
