@@ -1,11 +1,20 @@
-"""What all tests share: helpers are imported as `reference.<module>`, Hypothesis draws the same examples every time."""
+"""What all tests share: modules of support and reference by their names, the same examples every time, fixtures."""
+
+from __future__ import annotations
 
 import contextlib
 import signal
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    import dmafl
+    from support.commands import Command
+    from support.tiny_files import Files
 
 # A job in the background of a shell ignores Ctrl-C, one under `nohup` SIGHUP: so would processes that a test starts.
 with contextlib.suppress(ValueError):  # not the main thread
@@ -17,3 +26,37 @@ with contextlib.suppress(ValueError):  # not the main thread
 sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("dmafl", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("dmafl")
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command `dmafl`, run in this process."""
+    from support.commands import in_this_process
+
+    return in_this_process(monkeypatch, capsys)
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """A small scenario and its data as files."""
+    from support.tiny_files import write_files
+
+    return write_files(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> dmafl.Run:
+    """Two tasks, all baselines, two seeds. Copy it before changing it."""
+    import dmafl
+    from dmafl.schemes.registry import names_of
+    from support.small_runs import dataset, scenario, softmax
+
+    small = scenario({"a": {}, "b": {"slots": 5, "cycles_per_sample": 3e6}}, devices=3)
+    return dmafl.run(
+        small,
+        schemes=names_of("baseline"),
+        seeds=(0, 7),
+        output=tmp_path_factory.mktemp("finished") / "run",
+        models=dict.fromkeys(small.tasks, softmax),
+        datasets={name: dataset() for name in small.tasks},
+    )

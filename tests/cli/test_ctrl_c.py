@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.conftest import Command
+from support.commands import Command
 from support.patience import PATIENCE_S
 
 PRESS = "os.kill(os.getpid(), NUMBER)"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.run.conftest import Files, write_files
 from support.patience import carried_out
+from support.tiny_files import Files, write_files
 
 NAME = r"../v2 [/old] :smile: ± \u202e\u001b[31m"
 """As a TOML file has it: leads out of the folder, is markup, an emoji code, not ASCII, and a colour of the terminal."""

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from cli.conftest import command  # noqa: F401
 from dmafl.installation import doctor
 from dmafl.installation.doctor import Finding, examine
 
@@ -20,7 +19,7 @@ def of(findings: list[Finding], group: str, name: str) -> Finding:
     return next(finding for finding in findings if (finding.group, finding.name) == (group, name))
 
 
-def test_a_working_place_is_whole(command, cache):  # noqa: F811
+def test_a_working_place_is_whole(command, cache):
     (cache / "measured").mkdir(parents=True)
     (cache / "measured" / "a.json").write_bytes(b"x" * 2_000_000)
     shown = command("doctor")
@@ -38,7 +37,7 @@ def test_a_working_place_is_whole(command, cache):  # noqa: F811
     assert of(findings, "data", "mnist").found.endswith("embedded")
 
 
-def test_what_is_broken_makes_it_fail(command, monkeypatch):  # noqa: F811
+def test_what_is_broken_makes_it_fail(command, monkeypatch):
     listed = ["no-such-package>=1", "numpy>=99.1", "typer>=0.12", 'wandb2>=1; extra == "wandb2"']
     monkeypatch.setattr(doctor, "requires", lambda name: listed)
     shown = command("doctor")
@@ -61,7 +60,7 @@ def test_a_package_that_cannot_be_imported(monkeypatch):
     assert "--force-reinstall torch" in finding.remedy
 
 
-def test_a_folder_that_is_not_there(command, monkeypatch, tmp_path):  # noqa: F811
+def test_a_folder_that_is_not_there(command, monkeypatch, tmp_path):
     monkeypatch.setenv("DMAFL_DATA_DIR", str(tmp_path / "nowhere"))
     shown = command("doctor")
     assert shown.code == 1

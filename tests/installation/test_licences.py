@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from cli.conftest import command  # noqa: F401
 from dmafl.installation import licences as module
 from dmafl.installation.licences import Licensed, licence_of, licences
 
@@ -74,7 +73,7 @@ def test_the_licence_is_what_the_package_says(fields, licence):
     assert licence_of(Package([], **fields)) == licence
 
 
-def test_the_command_lists_what_is_installed(command):  # noqa: F811
+def test_the_command_lists_what_is_installed(command):
     shown = command("licences")
     assert shown.code == 0
     listed = {package["name"].lower(): package for package in json.loads(command("licences", "--json").out)}

@@ -11,9 +11,9 @@ import pytest
 import dmafl
 from dmafl.scenario.model import Drift, Scenario
 from dmafl.schemes.registry import names_of
-from experiments.run.conftest import tmp_path  # noqa: F401  in memory
-from experiments.run.test_folder import Stop, StopsAfter
+from support.in_memory import tmp_path  # noqa: F401
 from support.small_runs import dataset, scenario, softmax
+from support.stopped_runs import Stop, StopsAfter
 
 KINDS = get_args(Drift.model_fields["kind"].annotation)
 

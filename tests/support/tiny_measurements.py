@@ -14,6 +14,9 @@ from support.small_runs import dataset, network, scenario, softmax
 
 FEW = 12
 """The fewest probes that a prediction can be fitted to."""
+TWO_TASKS = scenario(
+    {"a": {"slots": 20, "partition": "dirichlet", "samples": 12}, "b": {"slots": 7, "samples": 12}}, devices=3
+)
 
 
 def tiny(**task: Any) -> Scenario:

@@ -8,9 +8,9 @@ import pytest
 from dmafl.theory.block import block
 from dmafl.theory.constants import Constants
 from dmafl.theory.jobs import TaskJobs
+from reference.plain_movement import plain_movement
 from reference.random_problems import Problem, Quadratic, Streams, measure
 from support.small_jobs import close, draw_case
-from theory.test_sharp import plain_movement
 
 
 def plain(jobs: TaskJobs, c: Constants, starts: list[int], lam: np.ndarray) -> dict[str, float]:

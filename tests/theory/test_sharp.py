@@ -11,19 +11,11 @@ from dmafl.theory.features import features
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.sharp import noise_factor, sharp, sharp_gradient
 from dmafl.theory.theorem1 import theorem1
+from reference.plain_movement import plain_movement
 from reference.random_problems import draw_jobs
 from support.small_jobs import close, draw_case, draw_constants
 
 SEEDS = range(20)
-
-
-def plain_movement(jobs: TaskJobs, norm: float) -> list[float]:
-    """d_k as a sum over m = v_k .. k-1."""
-    d: list[float] = []
-    for k in range(len(jobs)):
-        between = range(int(jobs.version[k]), k)
-        d.append(sum(jobs.mix[m] * (jobs.steps[m] * jobs.rate[m] * norm + d[m]) for m in between))
-    return d
 
 
 def plain_window(jobs: TaskJobs, c: Constants, k: int) -> float:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import dmafl
-from cli.conftest import command  # noqa: F401
 from dmafl.experiments.compare.curves import Curve
 from dmafl.experiments.compare.effects import effect
 from support.small_runs import dataset, scenario, softmax
@@ -157,7 +156,7 @@ def test_versions_data_and_worlds(runs: dict[str, dmafl.Run], tmp_path: Path) ->
     }
 
 
-def test_command_shows_both_tables(command, runs: dict[str, dmafl.Run]) -> None:  # noqa: F811
+def test_command_shows_both_tables(command, runs: dict[str, dmafl.Run]) -> None:
     shown = command("compare", runs["plain"].path, runs["other"].path)
     assert shown.code == 0
     assert "tasks.a.learning_rate" in shown.out
@@ -169,7 +168,7 @@ def test_command_shows_both_tables(command, runs: dict[str, dmafl.Run]) -> None:
 
 
 @pytest.mark.parametrize("spoil", ["nothing there", "no manifest", "no json", "metrics", "scenario", "data"])
-def test_damaged_and_foreign_folders(command, runs: dict[str, dmafl.Run], tmp_path: Path, spoil: str) -> None:  # noqa: F811
+def test_damaged_and_foreign_folders(command, runs: dict[str, dmafl.Run], tmp_path: Path, spoil: str) -> None:
     folder = tmp_path / "spoiled"
     if spoil != "nothing there":
         shutil.copytree(runs["plain"].path, folder)

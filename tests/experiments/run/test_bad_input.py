@@ -16,9 +16,9 @@ from torch import nn
 import dmafl
 from dmafl.base.errors import BadInput
 from dmafl.world.world import World
-from experiments.run.conftest import Files, write_files
 from support.small_runs import CLASSES, FEATURES, dataset, five_outputs, scenario, softmax
 from support.tampering import write_manifest
+from support.tiny_files import Files, write_files
 
 
 class Exploding(nn.Module):

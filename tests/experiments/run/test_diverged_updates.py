@@ -26,12 +26,12 @@ from dmafl.learning.divergence import LocalModelDiverged
 from dmafl.reports.terminal.sweep_table import sweep_table
 from dmafl.simulation.records import QUALITY
 from dmafl.training.trainer import Trainer, TrainingOrder
-from experiments.run import test_expected_loss
-from experiments.run.conftest import Files
-from experiments.run.test_folder import Stop, StopsAfter
+from support import stopped_runs
 from support.small_runs import CLASSES, FEATURES, dataset, scenario, softmax
+from support.stopped_runs import Stop, StopsAfter
 from support.tampering import changed_manifest, seal
-from support.tiny_measurements import measured
+from support.tiny_files import Files
+from support.tiny_measurements import TWO_TASKS, measured
 
 SMALL = scenario(
     {"one": {"slots": 12, "batch_max": 3}, "two": {"slots": 6, "batch_max": 3}},
@@ -198,14 +198,14 @@ def break_down(monkeypatch: pytest.MonkeyPatch, when: Callable[[TrainingOrder], 
 
 @pytest.fixture(scope="module")
 def theory() -> Measured:
-    return measured(test_expected_loss.SMALL, None)
+    return measured(TWO_TASKS, None)
 
 
 def test_theory_of_a_run_in_which_nothing_was_mixed_in(
     theory: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_down(monkeypatch, lambda order: order.task == 0)
-    done = test_expected_loss.run(tmp_path / "run", measured=theory, schemes=["fedasync"])
+    done = stopped_runs.run(tmp_path / "run", scenario=TWO_TASKS, measured=theory, schemes=["fedasync"])
     assert done.manifest.status == "finished"
     rows = done.metrics.to_pandas()
     assert rows[rows.task == "a"][list(QUALITY)].isna().all(axis=None)
@@ -224,7 +224,7 @@ def test_theory_of_a_run_that_began_with_one(
         return order.task == 0 and left[0] >= 0
 
     break_down(monkeypatch, first_two)
-    done = test_expected_loss.run(tmp_path / "run", measured=theory, schemes=["fedasync"])
+    done = stopped_runs.run(tmp_path / "run", scenario=TWO_TASKS, measured=theory, schemes=["fedasync"])
     assert diverged(done, "fedasync-s0", "a") == 2
     rows = done.metrics.to_pandas()
     own = rows[(rows.task == "a") & (rows.aggregation > 2)]

@@ -22,14 +22,12 @@ from dmafl.simulation.records import QUALITY
 from dmafl.theory.course import predict_jobs
 from dmafl.theory.sharp import sharp
 from dmafl.theory.theorem1 import theorem1
-from experiments.run.test_folder import Stop, StopsAfter, stop_early
 from support.small_runs import dataset, scenario, softmax
+from support.stopped_runs import Stop, StopsAfter, stop_early
 from support.tampering import changed, failed, update
 from support.tiny_measurements import FEW, measured
+from support.tiny_measurements import TWO_TASKS as SMALL
 
-SMALL = scenario(
-    {"a": {"slots": 20, "partition": "dirichlet", "samples": 12}, "b": {"slots": 7, "samples": 12}}, devices=3
-)
 AGREE = 1e-12
 
 

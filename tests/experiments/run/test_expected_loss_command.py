@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dmafl
-from experiments.run.conftest import Files
+from support.tiny_files import Files
 
 
 @pytest.fixture(autouse=True)

@@ -21,16 +21,7 @@ from dmafl.scenario.model import constant
 from dmafl.simulation.records import METRICS, PERIODS
 from dmafl.world.world import World
 from support.small_runs import dataset, network, scenario, softmax
-
-
-def run(output: Path, **more) -> dmafl.Run:
-    small = more.pop("scenario", scenario())
-    stuff = {
-        "models": dict.fromkeys(small.tasks, softmax),
-        "datasets": {name: dataset() for name in small.tasks},
-        "schemes": ["fedasync", "fedbuff"],
-    }
-    return dmafl.run(small, output=output, **{**stuff, **more})
+from support.stopped_runs import run, stop_early
 
 
 def test_a_finished_run(finished: dmafl.Run) -> None:
@@ -151,33 +142,6 @@ def test_nothing_half_written_stays_after_resume(tmp_path: Path) -> None:
         (folder / name).write_bytes(b"half")
     run(folder, resume=True)
     assert list(folder.rglob("*.part")) == []
-
-
-class Stop(Exception):
-    """Raised to end a run from within."""
-
-
-class StopsAfter:
-    """A watcher that lets a run crash after some events."""
-
-    def __init__(self, events: int) -> None:
-        self.left = events
-
-    def scheme_runs(self, names) -> None:
-        pass
-
-    def step(self, unit) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise Stop
-
-    def finished(self, name: str, status: str) -> None:
-        pass
-
-
-def stop_early(folder: Path, events: int = 25, **more) -> None:
-    with pytest.raises(Stop):
-        run(folder, watcher=StopsAfter(events), checkpoint_every_s=0.0, **more)
 
 
 @pytest.mark.parametrize("model", [softmax, network])

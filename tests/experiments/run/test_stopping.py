@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from experiments.run.conftest import Files
 from support.patience import PATIENCE_S, carried_out, ended, wait_until
+from support.tiny_files import Files
 
 KILLS = 20
 SIGNALS = 8

@@ -13,6 +13,7 @@ import pytest
 import dmafl
 from dmafl.base.errors import BadInput
 from support.small_runs import dataset, scenario, softmax
+from support.stopped_runs import Stop, StopsAfter
 
 VALUES = ("accuracy", "loss", "energy_J", "time_s")
 
@@ -138,7 +139,6 @@ def test_several_trackers_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_trackers_are_closed_when_a_run_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from experiments.run.test_folder import Stop, StopsAfter
 
     log = Log()
     fake_tensorboard(monkeypatch, log)
@@ -179,7 +179,6 @@ def test_an_unknown_tracker(tmp_path: Path) -> None:
 
 def test_resuming_with_a_tracker_sends_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are sent after they are saved: a resumed run repeats none of them."""
-    from experiments.run.test_folder import Stop, StopsAfter
 
     log = Log()
     fake_mlflow(monkeypatch, log)

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import dmafl
-from cli.conftest import Command
 from dmafl.base.errors import BadInput
 from dmafl.base.files import LOCK
 from dmafl.base.processes.stopping import Interrupted
@@ -23,11 +22,12 @@ from dmafl.schemes.registry import scheme_named
 from dmafl.schemes.scheme import SchemeContext
 from dmafl.server.policy import Policy
 from dmafl.world.world import World
-from experiments.run.conftest import Files
-from simulation.test_stops import SlowWorkers
+from support.commands import Command
 from support.patience import PATIENCE_S
 from support.processes import descendants, gone, wait_for
+from support.slow_workers import SlowWorkers
 from support.small_runs import dataset, scenario, softmax
+from support.tiny_files import Files
 
 OUTPUTS = ("metrics.parquet", "periods.parquet", "running.json")
 SLOTS = 600

@@ -14,6 +14,7 @@ from dmafl.schemes.scheme import SchemeContext
 from dmafl.server.policy import Policy
 from dmafl.world.world import World
 from support.small_runs import dataset, scenario, softmax
+from support.stopped_runs import stop_early
 from support.tampering import Rows, changed, failed, update
 
 ANY = "any"
@@ -199,8 +200,6 @@ def test_an_own_asynchronous_scheme_with_a_name_like_fedavg_is_checked(tmp_path:
 
 
 def test_an_interrupted_run_can_be_verified(tmp_path: Path) -> None:
-    from experiments.run.test_folder import stop_early
-
     stop_early(tmp_path / "run")
     assert failed(tmp_path / "run") == set()
 

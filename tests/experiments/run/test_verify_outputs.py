@@ -16,10 +16,10 @@ from dmafl.experiments.run.manifest_rules import check_manifest
 from dmafl.learning import saving
 from dmafl.schedule.plan_files import plan_bytes, read_plan
 from dmafl.training.trainer import Trainer
-from experiments.run.test_expected_loss import SMALL
-from experiments.run.test_folder import stop_early
 from support.small_runs import dataset, scenario, softmax
+from support.stopped_runs import stop_early
 from support.tampering import changed_manifest, copied, failed, seal
+from support.tiny_measurements import TWO_TASKS as SMALL
 from support.tiny_measurements import measured
 
 SCHEMES = ("fedasync", "scheduled", "dma-fl")

@@ -11,8 +11,8 @@ import pytest
 
 import dmafl
 from dmafl.learning import saving
-from experiments.run.conftest import Files, write_files
 from support.tampering import changed, copied, seal
+from support.tiny_files import Files, write_files
 
 
 @pytest.fixture(scope="module")

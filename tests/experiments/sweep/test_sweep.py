@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 import dmafl
-from cli.conftest import command  # noqa: F401
 from dmafl.base.errors import BadInput
 from dmafl.experiments.sweep.sweep_folder import Sweep
-from experiments.run.conftest import Files, files, tmp_path  # noqa: F401
 from support.patience import ended, wait_until
+from support.tiny_files import Files
 
 FEW = 12
 
@@ -30,7 +29,7 @@ def folders(sweep: Path) -> dict[str, int]:
     }
 
 
-def test_rows_are_those_of_the_runs(files: Files, tmp_path: Path) -> None:  # noqa: F811
+def test_rows_are_those_of_the_runs(files: Files, tmp_path: Path) -> None:
     scenario = dmafl.load(files.scenario)
     done = dmafl.sweep(
         scenario,
@@ -64,7 +63,7 @@ def test_rows_are_those_of_the_runs(files: Files, tmp_path: Path) -> None:  # no
     assert all(path.stat().st_size > 10_000 for path in done.plot())
 
 
-def test_an_extended_sweep_does_only_what_is_new(files: Files, tmp_path: Path) -> None:  # noqa: F811
+def test_an_extended_sweep_does_only_what_is_new(files: Files, tmp_path: Path) -> None:
     scenario = dmafl.load(files.scenario)
 
     def sweep(rates: list[float], seeds: list[int]) -> Sweep:
@@ -95,7 +94,7 @@ def test_an_extended_sweep_does_only_what_is_new(files: Files, tmp_path: Path) -
 
 
 @pytest.fixture(scope="module")
-def measured(files: Files) -> Path:  # noqa: F811
+def measured(files: Files) -> Path:
     path = files.data / "measured.json"
     scenario = dmafl.load(files.scenario)
     dmafl.write_measured(dmafl.measure(scenario, probes=FEW, data_dir=files.data, use_cache=False), path)
@@ -104,8 +103,8 @@ def measured(files: Files) -> Path:  # noqa: F811
 
 @pytest.mark.parametrize("name", ["manifest.json", "metrics.parquet"])
 def test_a_damaged_point_is_put_aside_and_done_again(
-    files: Files,  # noqa: F811
-    tmp_path: Path,  # noqa: F811
+    files: Files,
+    tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     name: str,
 ) -> None:
@@ -131,7 +130,7 @@ def test_a_damaged_point_is_put_aside_and_done_again(
     assert name in message
 
 
-def test_plans_alone(command, files: Files, measured: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_plans_alone(command, files: Files, measured: Path, tmp_path: Path) -> None:
     arguments = (
         *("sweep", files.scenario, "--set", "tasks.one.importance=0.01,100", "--plan-only", "--seeds", "0,1"),
         *(
@@ -174,7 +173,7 @@ def test_plans_alone(command, files: Files, measured: Path, tmp_path: Path) -> N
     assert folders(tmp_path / "s") == before
 
 
-def test_points_that_cannot_be_done_are_told(command, files: Files, measured: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_points_that_cannot_be_done_are_told(command, files: Files, measured: Path, tmp_path: Path) -> None:
     arguments = (
         *(
             "--plan-only",
@@ -211,7 +210,7 @@ def test_points_that_cannot_be_done_are_told(command, files: Files, measured: Pa
         (["--set", "tasks.one.slots=3", "--seeds", "x"], "seeds"),
     ],
 )
-def test_bad_input(command, files: Files, tmp_path: Path, arguments: list[str], said: str) -> None:  # noqa: F811
+def test_bad_input(command, files: Files, tmp_path: Path, arguments: list[str], said: str) -> None:
     shown = command("sweep", files.scenario, "--data-dir", files.data, "-o", tmp_path / "s", *arguments)
     assert shown.code == 2
     assert said in shown.err
@@ -229,13 +228,13 @@ def test_too_many_and_no_values() -> None:
         dmafl.sweep(scenario, {"fleet.devices": many, "tasks.mnist.slots": many}, scheme="fedasync")
 
 
-def test_the_folder_of_a_run_is_no_place_for_a_sweep(files: Files, tmp_path: Path) -> None:  # noqa: F811
+def test_the_folder_of_a_run_is_no_place_for_a_sweep(files: Files, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("{}")
     with pytest.raises(BadInput, match="must be a folder for a sweep"):
         dmafl.sweep(dmafl.load(files.scenario), {"tasks.one.slots": [3]}, scheme="fedasync", output=tmp_path)
 
 
-def test_a_stopped_sweep_goes_on(files: Files, tmp_path: Path) -> None:  # noqa: F811
+def test_a_stopped_sweep_goes_on(files: Files, tmp_path: Path) -> None:
     """Ctrl-C to the whole group, as a terminal sends it, then the same again: as if nothing had happened."""
     process = subprocess.Popen(
         [

@@ -13,21 +13,21 @@ from dmafl.base.errors import BadInput
 from dmafl.base.files import LOCK
 from dmafl.experiments.campaign import campaign
 from dmafl.experiments.sweep.sweep_folder import Sweep
-from experiments.run.conftest import Files, files, tmp_path  # noqa: F401
 from support.patience import PATIENCE_S
 from support.processes import descendants, gone, wait_for
+from support.tiny_files import Files
 
 SMALL_DISK_BYTES = 2000
 """A manifest is larger."""
 
 
-def arguments(files: Files, output: Path, slots: str) -> list[str]:  # noqa: F811
+def arguments(files: Files, output: Path, slots: str) -> list[str]:
     fixed = ["sweep", str(files.scenario), "--data-dir", str(files.data), "--scheme", "fedasync"]
     return [*fixed, "--set", f"tasks.one.slots={slots}", "--workers", "2", "-o", str(output)]
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to find processes")
-def test_a_second_sweep_is_refused_and_pieces_end_with_the_first(files: Files, tmp_path: Path) -> None:  # noqa: F811
+def test_a_second_sweep_is_refused_and_pieces_end_with_the_first(files: Files, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "dmafl", *arguments(files, tmp_path / "sweep", "100000,100001")]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, text=True) as first:
         try:
@@ -63,7 +63,7 @@ def test_a_second_sweep_is_refused_and_pieces_end_with_the_first(files: Files, t
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
-def test_a_disk_that_is_full_is_one_message(files: Files, tmp_path: Path) -> None:  # noqa: F811
+def test_a_disk_that_is_full_is_one_message(files: Files, tmp_path: Path) -> None:
     """A limit on the size of files stands for it: the message differs in the words of the operating system."""
     limited = (
         "import resource, sys\n"
@@ -83,7 +83,7 @@ def test_a_disk_that_is_full_is_one_message(files: Files, tmp_path: Path) -> Non
     assert done.stderr.count("\n") == 1
 
 
-def one_point(files: Files, output: Path) -> Sweep:  # noqa: F811
+def one_point(files: Files, output: Path) -> Sweep:
     return dmafl.sweep(
         dmafl.load(files.scenario),
         {"tasks.one.slots": [3]},
@@ -94,8 +94,8 @@ def one_point(files: Files, output: Path) -> Sweep:  # noqa: F811
 
 
 def test_leftovers_of_points_that_are_done_go(
-    files: Files,  # noqa: F811
-    tmp_path: Path,  # noqa: F811
+    files: Files,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     point = tmp_path / "sweep" / "points" / one_point(files, tmp_path / "sweep").table.to_pylist()[0]["point"]
@@ -115,8 +115,8 @@ def test_leftovers_of_points_that_are_done_go(
 @pytest.mark.parametrize("name", ["metrics.parquet", "periods.parquet"])
 @pytest.mark.parametrize("damage", ["gone", "a link to itself"])
 def test_a_point_whose_table_is_gone_is_done_again(
-    files: Files,  # noqa: F811
-    tmp_path: Path,  # noqa: F811
+    files: Files,
+    tmp_path: Path,
     name: str,
     damage: str,
 ) -> None:

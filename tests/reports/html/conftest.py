@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 import dmafl
-from cli.conftest import command  # noqa: F401
-from experiments.run.conftest import finished  # noqa: F401
 from support.made_up_runs import SEVEN, write_run
 from support.patience import BROWSER_S, wait_until
 

@@ -17,9 +17,9 @@ import pytest
 import dmafl
 from dmafl.reports.html import live as module
 from dmafl.reports.html.live import LivePage
-from experiments.run.conftest import write_files
 from support.made_up_runs import write_run
 from support.patience import PATIENCE_S, joined
+from support.tiny_files import write_files
 
 
 def ask(page: LivePage, path: str, host: str | None = None, method: str = "GET") -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""Run the command `dmafl` in this process, as a shell would see it."""
+"""The command `dmafl` in this process, as a shell would see it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from dmafl.cli.app import main
 
 @dataclass(frozen=True)
 class Outcome:
+    """Exit code of a command, and what it wrote."""
+
     code: int
     out: str
     err: str
@@ -23,8 +25,9 @@ class Outcome:
 Command = Callable[..., Outcome]
 
 
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def in_this_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """A function that runs the command with its arguments; the fixture `command` of tests/conftest.py."""
+
     def run(*arguments: object) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["dmafl", *map(str, arguments)])
         capsys.readouterr()
