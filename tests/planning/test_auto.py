@@ -1,5 +1,6 @@
 """`auto`, `exhaustive`, bounds and revisions on small problems."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -11,13 +12,14 @@ from dmafl.planning.effort import Effort
 from dmafl.planning.infeasibility import Infeasible
 from dmafl.planning.loss_models.calibrated import CONCENTRATION, Calibrated
 from dmafl.planning.lower_bound import lower_bound
-from dmafl.planning.problem import make_problem
+from dmafl.planning.problem import TaskProblem, make_problem
 from dmafl.planning.replan import replan, state_of
 from dmafl.planning.resources.best_resources import solve_resources
 from dmafl.planning.search.auto import auto
 from dmafl.planning.search.descent import middling
 from dmafl.planning.solve import solve
 from dmafl.theory.label_mix import LabelMix
+from support.plan_rules import broken_rules
 from support.synthetic_problems import synthetic_estimates, synthetic_problem, synthetic_world
 
 KINDS = [("calibrated", "gram"), ("sharp", "diagonal")]
@@ -28,7 +30,7 @@ def test_auto_is_as_good_as_all_schedules(quality: str, dissimilarity: str) -> N
     problem = synthetic_problem(2, 1, 3, 7, quality=quality, dissimilarity=dissimilarity)
     best = solve(problem, solver="exhaustive")
     found = solve(problem, effort=Effort(5))
-    assert best.executable and found.executable
+    assert broken_rules(best) == broken_rules(found) == {}
     assert best.objective is not None and found.objective is not None
     assert found.objective <= best.objective * 1.005
     bound = lower_bound(problem)
@@ -41,14 +43,20 @@ def test_auto_is_as_good_as_all_schedules(quality: str, dissimilarity: str) -> N
 def test_plans_are_executable_whole_and_above_the_bound(quality: str, dissimilarity: str) -> None:
     problem = synthetic_problem(5, 2, 8, 3, quality=quality, dissimilarity=dissimilarity)
     plan = solve(problem, effort=Effort(4))
-    assert plan.executable
+    assert broken_rules(plan) == {}
     assert (plan.schedule.steps == np.round(plan.schedule.steps)).all()
     assert (plan.schedule.batch == np.round(plan.schedule.batch)).all()
+
+    def cost(task: TaskProblem, terms: Mapping[str, float]) -> float:
+        device_J, station_J = terms["uplink_J"] + terms["compute_J"], terms["downlink_J"]
+        energy = task.price_of_J * (problem.c2 * device_J + problem.c3 * station_J)
+        return task.weight * terms["quality"] + energy
+
     bound = lower_bound(problem)
+    assert (bound is None) == (quality == "printed")
     assert plan.objective is not None
-    assert bound is None or bound <= plan.objective
-    total = sum(terms["quality"] for terms in plan.terms.values())
-    assert np.isfinite(total)
+    assert plan.objective == pytest.approx(sum(cost(task, plan.terms[task.name]) for task in problem.tasks))
+    assert bound is None or 0.5 * plan.objective < bound <= plan.objective
 
 
 def test_the_same_seed_gives_the_same_plan() -> None:
@@ -71,7 +79,7 @@ def test_a_revised_plan_keeps_what_has_happened_and_is_no_worse() -> None:
         "what was begun stays"
     )
     revised = replan(plan, state, estimates, effort=4)
-    assert revised.executable
+    assert broken_rules(revised) == {}
     assert plan.objective is not None and revised.objective is not None
     assert revised.objective <= plan.objective * (1 + 1e-9)
     for j in range(2):
@@ -153,7 +161,9 @@ def test_the_remedy_for_a_window_is_enough() -> None:
         solve(make_problem(world, synthetic_estimates(world, 0)), effort=Effort(2))
     needed = float(caught.value.problems[0].remedy.split("Raise window_s to ")[1].split(" s")[0])
     wider = synthetic_world(3, 1, 6, 0, window_s=needed)
-    assert solve(make_problem(wider, synthetic_estimates(wider, 0)), effort=Effort(2)).executable
+    plan = solve(make_problem(wider, synthetic_estimates(wider, 0)), effort=Effort(2))
+    assert broken_rules(plan) == {}
+    assert plan.timeline.end_s.max() <= needed
 
 
 def test_unknown_solvers_and_qualities_are_refused() -> None:

@@ -19,6 +19,8 @@ from reference import slow_checker
 
 CHANNELS = ("fixed", "rayleigh", "trace")
 DIRECTIONS = ("uplink", "downlink")
+PARAMETERS = {"softmax": 28 * 28 * 10 + 10}
+"""Of a model with a name: a weight for each pixel and label, and one more for each label."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def plain_world(world: World) -> dict:
         "devices": [{name: column[i] for name, column in columns.items()} for i in range(world.device_count)],
         "tasks": [
             {
-                "payload_bit": task.parameters * task.bits_per_parameter,
+                "payload_bit": (task.parameters or PARAMETERS[task.model]) * task.bits_per_parameter,
                 "slots": task.slots,
                 "max_staleness": task.max_staleness,
                 "steps_min": task.steps_min,
