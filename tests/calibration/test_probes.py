@@ -20,6 +20,8 @@ from dmafl.training.trainer import Components, Trainer
 
 SLOTS = 30
 DEVICES = 6
+LITTLE = 0.05
+"""What 30 jobs of one step with a weight of 1/1000 change a loss by, at most."""
 
 
 def embedded(**changes: object) -> Trainer:
@@ -73,16 +75,16 @@ def test_a_probe_gives_the_same_outcome_again(trainer: Trainer) -> None:
     first, again = carry_out(trainer, 0, jobs, 0), carry_out(trainer, 0, jobs, 0)
     assert first.loss == again.loss
     assert 0 < first.loss < 5
-    assert 0 <= first.accuracy <= 1
+    assert 0 < first.accuracy == again.accuracy <= 1
     assert carry_out(trainer, 0, jobs, 1).loss != first.loss
 
 
 def test_probes_can_start_from_a_warmed_up_model(trainer: Trainer) -> None:
     start = warmed_up(trainer, 0, slots=12, steps=5).model
     before, after = (trainer.test(0, model, 1.0, False).loss for model in (trainer.first_model(0), start))
-    assert after < before
+    assert after < before - 3 * LITTLE
     jobs = random_of(trainer, 1).with_(steps=np.ones(SLOTS), mix=np.full(SLOTS, 1e-3))
-    assert carry_out(trainer, 0, jobs, 1, start).loss == pytest.approx(after, abs=0.05)
+    assert carry_out(trainer, 0, jobs, 1, start).loss == pytest.approx(after, abs=LITTLE)
 
 
 def test_calibration_on_embedded_data_predicts_runs_it_has_not_seen(trainer: Trainer) -> None:

@@ -129,7 +129,9 @@ def test_available_lists_every_place_and_what_is_used(saved, own_folders, tmp_pa
 
 
 def test_listing_agrees_with_loading():
-    for listing in available():
+    listings = available()
+    assert {"mnist", "fashion_mnist", "street_digits"} <= {listing.name for listing in listings}
+    for listing in listings:
         dataset = find(listing.name)
         assert (listing.train, listing.test) == (len(dataset.x_train), len(dataset.x_test))
         assert (listing.shape, listing.sha256, listing.stand_in) == (

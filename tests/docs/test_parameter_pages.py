@@ -65,6 +65,7 @@ def described(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", NAMES)
 def test_values_on_the_preset_page_are_those_of_the_preset(name):
     flat = flatten(preset(name).plain())
+    assert described(name)
     for key, value in described(name).items():
         head, star, tail = key.partition("*")
         keys = [one for one in flat if one.startswith(head) and one.endswith(tail)] if star else [key]

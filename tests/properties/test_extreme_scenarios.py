@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,19 +20,27 @@ from support.extremes import ends, extreme_scenarios, fields, is_number, outcome
 
 MANY = int(os.environ.get("DMAFL_FUZZ_CASES", "0"))
 CASES = MANY or 12
-OUTCOMES = ("planned", "no plan", "refused")
 
 
-@given(extreme_scenarios(), st.integers(0, 1000))
-@settings(
-    max_examples=CASES,
-    derandomize=not MANY,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-    deadline=None,
-)
-def test_extreme_scenarios_are_planned_run_and_verified_or_refused_by_name(plain, case):
-    assert outcome(plain, case).startswith(OUTCOMES)
+def test_extreme_scenarios_are_planned_run_and_verified_or_refused_by_name():
+    outcomes = Counter()
+
+    @given(extreme_scenarios(), st.integers(0, 1000))
+    @settings(
+        max_examples=CASES,
+        derandomize=not MANY,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        deadline=None,
+    )
+    def no_surprise(plain, case):
+        outcomes[outcome(plain, case)] += 1
+
+    no_surprise()
+    ran = sum(count for name, count in outcomes.items() if name.endswith("; run"))
+    planned = sum(count for name, count in outcomes.items() if name.startswith("planned"))
+    assert ran >= CASES / 4, outcomes
+    assert planned >= CASES / 6, outcomes
 
 
 @pytest.mark.parametrize(

@@ -142,8 +142,10 @@ def time_of(run: Simulated, task: int, number: int) -> float:
 
 def test_fedasync_mixes_every_arrival_at_once(runs) -> None:
     run = runs["fedasync"]
-    for task in range(2):
-        for slot, taken in of_slots(run, task).items():
+    for task, settings in enumerate(SCENARIO.tasks.values()):
+        slots = of_slots(run, task)
+        assert list(slots) == list(range(settings.slots))
+        for slot, taken in slots.items():
             assert len(taken) == 1
             row, local, _ = taken[0]
             weight = 0.6 * (row["staleness"] + 1) ** -0.5
@@ -210,9 +212,10 @@ def test_fedbuff_steps_after_every_full_buffer(runs) -> None:
 
 def test_mix_decay_is_one_setting_for_asynchronous_schemes() -> None:
     run = simulate(scenario({"one": {**STILL, "mix_decay": 2.0, "staleness_weight": "constant"}}))
-    for row in run.periods:
-        if row["slot"] >= 0:
-            assert row["mix_weight"] == pytest.approx(0.6 * (1 + row["slot"] / 2) ** -0.5)
+    weights = {row["slot"]: row["mix_weight"] for row in run.periods if row["slot"] >= 0}
+    assert set(weights) == set(range(run.unit.world.slots[0]))
+    for slot, weight in weights.items():
+        assert weight == pytest.approx(0.6 * (1 + slot / 2) ** -0.5)
 
 
 @pytest.mark.parametrize("scheme", names_of("baseline"))

@@ -74,6 +74,7 @@ def test_a_queued_order_of_a_finished_task_does_not_strand_the_next_one() -> Non
 
 
 def test_time_never_goes_back() -> None:
+    """Wakes that are asked for in any order come in the order of their times, each once."""
     clock = clock_of("own")
     rng = np.random.default_rng(0)
     starts_s = rng.uniform(0, 1, 30).tolist()

@@ -26,6 +26,7 @@ def test_slots_count_with_their_work(scheme: str) -> None:
     done = simulate(given, scheme)
     tests = done.metrics
     assert tests[0]["grad_norm2"] is None
+    assert tests[-1]["aggregation"] == 9
     assert all(row["grad_norm2"] is not None for row in tests if row["aggregation"] > 0)
     lab = done.unit.records.tests._workers._trainers.of(0)
     models = {version: model for _, version, model, _ in done.seen.aggregations}
@@ -45,6 +46,7 @@ def test_slots_count_with_their_work(scheme: str) -> None:
         total, weight = total + own * (norms[k - 1] + norms[k]) / 2, weight + own
         if weight:
             assert tests[k]["grad_norm2"] == pytest.approx(total / weight)
+    assert weight > 0
 
 
 def _shares(done, time_s: float) -> tuple[float, ...]:

@@ -86,6 +86,11 @@ def test_every_row_judges_the_schedule_so_far(judged_run: dmafl.Run, theory: Mea
 
 def test_rounds_and_seeds_that_were_not_measured_have_none(judged_run: dmafl.Run) -> None:
     others = [*rows_of(judged_run, scheme="fedbuff"), *rows_of(judged_run, scheme="fedasync", seed=1)]
+    assert {(row["scheme"], row["seed"]) for row in others} == {
+        ("fedbuff", 0),
+        ("fedbuff", 1),
+        ("fedasync", 1),
+    }
     assert all(row[name] is None for row in others for name in QUALITY)
     assert all(row["grad_norm2"] is not None for row in others if row["aggregation"] > 0)
 

@@ -45,7 +45,9 @@ def test_measure_then_run_then_verify(files: Files, command, tmp_path: Path) -> 
     assert "No prediction and no bounds for seed 3:" in outcome.out
     done = dmafl.Run(tmp_path / "run")
     rows = [row for row in done.metrics.to_pylist() if (row["scheme"], row["seed"]) == ("fedasync", 0)]
-    assert all(row["predicted_loss"] is not None for row in rows if row["aggregation"] > 0)
+    later = [row["predicted_loss"] for row in rows if row["aggregation"] > 0]
+    assert len(later) >= 2
+    assert None not in later
     assert command("verify", tmp_path / "run").code == 0
 
 

@@ -153,6 +153,9 @@ def test_a_crash_and_resume_end_in_the_same_bytes(tmp_path: Path, model) -> None
     again = run(tmp_path / "run", resume=True, **more)
     for name in ("metrics.parquet", "periods.parquet", "running.json"):
         assert (again.path / name).read_bytes() == (whole.path / name).read_bytes()
+    models = sorted(path.name for path in (whole.path / "models").iterdir())
+    assert len(models) == 4
+    assert models == sorted(path.name for path in (again.path / "models").iterdir())
     for path in (whole.path / "models").iterdir():
         one, two = saving.load(path), saving.load(again.path / "models" / path.name)
         assert one.parameters.tobytes() == two.parameters.tobytes()

@@ -102,6 +102,7 @@ def test_seven_schemes_and_five_seeds_are_light_and_quick(seven, tmp_path):
 def test_all_jobs_are_in_the_page_as_they_were(one_seed, tmp_path):
     data = data_of(page_of(tmp_path, one_seed))
     periods = dmafl.Run(one_seed).periods
+    assert len(data["units"]) == len(data["jobs"]) > 1
     for place, unit in enumerate(data["units"]):
         jobs = json.loads(gzip.decompress(base64.b64decode(data["jobs"][place])))
         name = data["schemes"][unit["scheme"]]
@@ -138,6 +139,7 @@ def test_a_unit_with_too_many_jobs_is_cut_and_says_so(tmp_path):
 def test_energies_add_up_to_those_of_the_periods(one_seed, tmp_path):
     data = data_of(page_of(tmp_path, one_seed))
     periods = dmafl.Run(one_seed).periods.to_pylist()
+    assert len(data["energy"]) == len(data["schemes"]) * len(data["tasks"])
     for one in data["energy"]:
         names = data["schemes"][one["scheme"]], data["tasks"][one["task"]]
         own = [row for row in periods if (row["scheme"], row["task"]) == names]
@@ -147,7 +149,9 @@ def test_energies_add_up_to_those_of_the_periods(one_seed, tmp_path):
 
 def test_the_front_holds_what_nothing_beats(seven, tmp_path):
     data = data_of(page_of(tmp_path, seven))
+    assert len(data["fronts"]) == len(data["tasks"]) > 0
     for task, front in enumerate(data["fronts"]):
+        assert len(front["energy_J"]) > 1
         assert front["energy_J"] == sorted(front["energy_J"])
         assert front["accuracy"] == sorted(set(front["accuracy"]))
         points = [
@@ -157,6 +161,7 @@ def test_the_front_holds_what_nothing_beats(seven, tmp_path):
             for energy, accuracy in zip(curve["mean"]["energy_J"], curve["mean"]["accuracy"], strict=True)
             if energy
         ]
+        assert set(zip(front["energy_J"], front["accuracy"], strict=True)) <= set(points)
         for energy, accuracy in zip(front["energy_J"], front["accuracy"], strict=True):
             assert not any(e <= energy and a > accuracy for e, a in points)
 
