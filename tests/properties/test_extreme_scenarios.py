@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from dmafl.base.errors import BadInput
 from dmafl.scenario.fields import limits_of, reason
+from dmafl.scenario.model import constant
 from dmafl.scenario.toml import from_plain
 from support.extremes import ends, extreme_scenarios, fields, is_number, outcome, put, usual
 
@@ -90,7 +91,8 @@ def test_values_of_the_paper_and_the_benchmarks_are_legal():
         for value in (1e-9, 1e9, 0.0):
             plain = usual()
             put(plain, key, value)
-            from_plain(plain)
+            task = from_plain(plain).tasks["task_0"]
+            assert getattr(task, key.rpartition(".")[2]) == value
     plain = usual()
     put(plain, "channel.uplink_gain", 1e-25)
-    from_plain(plain)
+    assert from_plain(plain).channel.uplink_gain == constant(1e-25)

@@ -76,7 +76,7 @@ def test_worlds_of_plan_files(column: str, value: float) -> None:
 def test_a_drawn_number_may_be_a_rounding_beyond_its_limit() -> None:
     plain = World.resolve(from_plain({"preset": "demo", "fleet": {"devices": 2}})).plain()
     plain["devices"]["battery_J"][0] = 1e12 * (1 + 1e-15)
-    World.from_plain(plain)
+    assert World.from_plain(plain).devices.battery_J[0] > 1e12
 
 
 def test_paths_that_would_not_fit_in_memory_are_refused() -> None:
