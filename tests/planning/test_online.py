@@ -74,10 +74,19 @@ def known() -> tuple[Plan, dict[str, TaskEstimates]]:
     return plan, {"task_0": replace(estimates["task_0"], labels=others)}
 
 
-def test_a_task_is_planned_anew_and_what_was_told_stays(known: tuple[Plan, dict[str, TaskEstimates]]) -> None:
+@pytest.fixture(scope="module")
+def through(known: tuple[Plan, dict[str, TaskEstimates]]) -> tuple[Schedule, Online, Reviser]:
+    """Jobs, policy and revisions of the task when nothing stops it."""
     plan, estimates = known
     policy, revise = online(plan, estimates)
-    done = carried_out(plan, policy)
+    return carried_out(plan, policy), policy, revise
+
+
+def test_a_task_is_planned_anew_and_what_was_told_stays(
+    known: tuple[Plan, dict[str, TaskEstimates]], through: tuple[Schedule, Online, Reviser]
+) -> None:
+    plan, _ = known
+    done, _, revise = through
     assert len(revise.calls) >= 2
     last = plan.schedule
     changed = False
@@ -100,14 +109,16 @@ def test_a_task_is_planned_anew_and_what_was_told_stays(known: tuple[Plan, dict[
 
 @pytest.mark.parametrize("event", [2, 9, 20])
 def test_a_resumed_task_goes_on_as_if_nothing_had_happened(
-    known: tuple[Plan, dict[str, TaskEstimates]], event: int
+    known: tuple[Plan, dict[str, TaskEstimates]],
+    through: tuple[Schedule, Online, Reviser],
+    event: int,
 ) -> None:
     plan, estimates = known
-    whole, first, spare = (online(plan, estimates)[0] for _ in range(3))
-    through = carried_out(plan, whole)
+    whole, policy, _ = through
+    first, spare = (online(plan, estimates)[0] for _ in range(2))
     resumed = carried_out(plan, first, event, spare)
-    assert len(through) == SLOTS
-    assert spare.state() == whole.state()
+    assert len(whole) == SLOTS
+    assert spare.state() == policy.state()
     assert spare.state() != first.state()
     for name in ("slot", *COLUMNS):
-        np.testing.assert_array_equal(getattr(resumed, name), getattr(through, name), err_msg=name)
+        np.testing.assert_array_equal(getattr(resumed, name), getattr(whole, name), err_msg=name)
