@@ -53,15 +53,16 @@ def scenario(task: str, slots: int | None) -> dmafl.Scenario:
 
 def finals(task: str, scheme: str, seeds: int, slots: int | None, workers: int) -> list[float]:
     """Final accuracy on the whole test set, seed by seed."""
-    found = []
+    accuracies = []
     with tempfile.TemporaryDirectory() as folder:
         if scheme == "scheduled":
             for seed in range(seeds):
-                one = scenario(task, slots).model_copy(update={"seed": seed})
-                world = dmafl.World.resolve(one)
+                seeded = scenario(task, slots).model_copy(update={"seed": seed})
+                world = dmafl.World.resolve(seeded)
                 plan = dmafl.Plan(world, dmafl.round_robin(world))
-                run = dmafl.run(one, plan, schemes=[scheme], output=Path(folder) / str(seed), workers=workers)
-                found.append(run.metrics.column("accuracy").to_pylist()[-1])
+                output = Path(folder) / str(seed)
+                run = dmafl.run(seeded, plan, schemes=[scheme], output=output, workers=workers)
+                accuracies.append(run.metrics.column("accuracy").to_pylist()[-1])
         else:
             run = dmafl.run(
                 scenario(task, slots),
@@ -72,13 +73,13 @@ def finals(task: str, scheme: str, seeds: int, slots: int | None, workers: int) 
             )
             rows = run.metrics.to_pylist()
             last = max(row["aggregation"] for row in rows)
-            found = [row["accuracy"] for row in rows if row["aggregation"] == last]
+            accuracies = [row["accuracy"] for row in rows if row["aggregation"] == last]
             periods = run.periods.filter(
                 run.periods.column("outcome").to_numpy(zero_copy_only=False) == "aggregated"
             )
             stale = periods.column("staleness").to_numpy()
             print(f"  {scheme}: staleness mean {stale.mean():.2f}, largest {stale.max()}")
-    return found
+    return accuracies
 
 
 def main() -> None:

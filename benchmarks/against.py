@@ -38,14 +38,14 @@ Figures = dict[str, float]
 def main() -> None:
     """Measure in turns, then print medians and ratios."""
     given = _given()
-    found: dict[str, list[Figures]] = {OLD: [], NEW: [], AGAIN: []}
+    measured_of: dict[str, list[Figures]] = {OLD: [], NEW: [], AGAIN: []}
     with _checked_out(given.revision) as old:
         trees = {OLD: old, NEW: CLONE, AGAIN: old}
         for turn in range(given.turns):
             for name in sorted(
-                trees, key=lambda one, turn=turn: (list(trees).index(one) + turn) % len(trees)
+                trees, key=lambda tree, turn=turn: (list(trees).index(tree) + turn) % len(trees)
             ):
-                found[name].append(
+                measured_of[name].append(
                     {
                         row: spent
                         for part in given.only
@@ -54,8 +54,8 @@ def main() -> None:
                 )
             print(f"turn {turn + 1} of {given.turns} is done", file=sys.stderr, flush=True)
             if given.json:
-                given.json.write_text(json.dumps(found, indent=1))
-    show(found)
+                given.json.write_text(json.dumps(measured_of, indent=1))
+    show(measured_of)
 
 
 def measured(tree: Path, part: str, quick: bool) -> Figures:
@@ -73,12 +73,12 @@ def measured(tree: Path, part: str, quick: bool) -> Figures:
     return {f"{part}, {_name(row)}": row["cpu_seconds"] / _count(row) * 1000 for row in rows}
 
 
-def show(found: dict[str, list[Figures]]) -> None:
+def show(measured_of: dict[str, list[Figures]]) -> None:
     """Print the median of each row, and the medians of the ratios of a turn."""
-    title = f"CPU ms each, median of {len(found[OLD])}"
+    title = f"CPU ms each, median of {len(measured_of[OLD])}"
     print(f"{title:50} {'old':>10} {'new':>10} {'new/old':>8} {'old/old (range)':>20}")
-    for row in found[OLD][0]:
-        old, new, again = ([figures[row] for figures in found[name]] for name in (OLD, NEW, AGAIN))
+    for row in measured_of[OLD][0]:
+        old, new, again = ([figures[row] for figures in measured_of[name]] for name in (OLD, NEW, AGAIN))
         before, now = statistics.median([*old, *again]), statistics.median(new)
         same = [second / first for first, second in zip(old, again, strict=True)]
         spread = f"{statistics.median(same):.3f} ({min(same):.2f}-{max(same):.2f})"

@@ -32,6 +32,7 @@ from dmafl.calibration.probes import Probe, run_probes, warmed_up
 from dmafl.scenario.toml import from_plain
 from dmafl.theory.block import block
 from dmafl.theory.calibrated import Calibration
+from dmafl.theory.calibration_files import plain_calibration
 from dmafl.theory.calibration_fit import calibrate, rank_correlation
 from dmafl.theory.constants import PER_DEVICE, Constants
 from dmafl.theory.course import Course, predict_jobs
@@ -150,7 +151,7 @@ def runs_of(name: str, study: Study, seed: int, data_dir: Path | None) -> Runs:
     labels = label_mix(trainer, 0)
     constants = no_constants(labels)
     if study.bounds:
-        constants = Constants(**{key: one.value for key, one in estimate_task(trainer, 0).items()})
+        constants = Constants(**{key: estimate.value for key, estimate in estimate_task(trainer, 0).items()})
     start = course = None
     if study.warm_up_slots:
         warm = warmed_up(trainer, 0, slots=study.warm_up_slots)
@@ -164,7 +165,7 @@ def runs_of(name: str, study: Study, seed: int, data_dir: Path | None) -> Runs:
 def no_constants(labels: LabelMix) -> Constants:
     """Constants of which only Gamma means anything."""
     values: dict[str, Any] = dict.fromkeys(
-        (one.name for one in fields(Constants) if one.name != "factors"), 1.0
+        (column.name for column in fields(Constants) if column.name != "factors"), 1.0
     )
     values |= dict.fromkeys(PER_DEVICE, np.zeros(len(labels.held)))
     return Constants(**(values | {"gram": gram_of_labels(labels.held)}))
@@ -183,14 +184,18 @@ def study_task(name: str, study: Study, seeds: Sequence[int], data_dir: Path | N
     rows = []
     for label, what in FITTED.items():
         for count in study.probes:
-            fits = {seed: _fit(one, what, count) for seed, one in runs.items()}
+            fits = {seed: _fit(trained, what, count) for seed, trained in runs.items()}
             same = [_ranks(runs[seed], what, fits[seed], first) for seed in seeds]
             new = [_ranks(runs[seed], what, fits[seeds[0]], 0) for seed in seeds[1:]]
             rows.append(
-                _row(name, label, count, same, new) | {"fits": [fits[seed].plain() for seed in seeds]}
+                _row(name, label, count, same, new)
+                | {"fits": [plain_calibration(fits[seed]) for seed in seeds]}
             )
     for label, bound in BOUNDS.items() if study.bounds else ():
-        values = {seed: [bound(probe, one.constants) for probe in one.probes] for seed, one in runs.items()}
+        values = {
+            seed: [bound(probe, trained.constants) for probe in trained.probes]
+            for seed, trained in runs.items()
+        }
         same = [rank_correlation(values[seed][first:], runs[seed].losses[first:]) for seed in seeds]
         rows.append(_row(name, label, 0, same, []))
     return rows
@@ -202,10 +207,12 @@ def _fit(runs: Runs, what: Callable[[Runs], Known], count: int) -> Calibration:
     return calibrate(jobs, runs.losses[:count], *what(runs), slots=COMMON["slots"], course=runs.course)
 
 
-def _ranks(runs: Runs, what: Callable[[Runs], Known], found: Calibration, first: int) -> float:
+def _ranks(runs: Runs, what: Callable[[Runs], Known], calibration: Calibration, first: int) -> float:
     """Rank correlation over the runs from `first` on."""
     known = what(runs)
-    predicted = [predict_jobs(probe.jobs, *known, found, runs.course).value for probe in runs.probes[first:]]
+    predicted = [
+        predict_jobs(probe.jobs, *known, calibration, runs.course).value for probe in runs.probes[first:]
+    ]
     return rank_correlation(predicted, runs.losses[first:])
 
 
@@ -218,8 +225,10 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
     print(f"{'task':14} {'prediction':26} {'probes':>6}  {'same partition':22} {'new partitions':22}")
     for row in rows:
         cells = [
-            f"{np.mean(found):6.3f} ({min(found):.3f} to {max(found):.3f})" if found else "-"
-            for found in (row["same"], row["new"])
+            f"{np.mean(correlations):6.3f} ({min(correlations):.3f} to {max(correlations):.3f})"
+            if correlations
+            else "-"
+            for correlations in (row["same"], row["new"])
         ]
         print(
             f"{row['task']:14} {row['prediction']:26} {row['probes'] or '-':>6}  {cells[0]:22} {cells[1]:22}"

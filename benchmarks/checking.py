@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     print(
-        f"{'jobs':>10} {'devices':>8} {'check [s]':>10} {'us a job':>9} {'growth':>7} {'peak [MB]':>10}  executable"
+        f"{'jobs':>10} {'devices':>8} {'check [s]':>10} {'us per job':>10} {'growth':>7} {'peak [MB]':>10}  executable"
     )
     results: list[dict[str, Any]] = []
     for jobs in arguments.jobs:
@@ -67,7 +67,7 @@ def main() -> None:
         growth = f"{row['seconds'] / before['seconds']:.1f}x" if before else ""
         print(
             f"{row['jobs']:>10,} {row['devices']:>8,} {row['seconds']:>10.3f} "
-            f"{1e6 * row['seconds'] / row['jobs']:>9.2f} {growth:>7} {row['peak_MB']:>10,.0f}  {row['executable']}"
+            f"{1e6 * row['seconds'] / row['jobs']:>10.2f} {growth:>7} {row['peak_MB']:>10,.0f}  {row['executable']}"
         )
         results.append(row)
     if arguments.json:

@@ -1,4 +1,4 @@
-"""What a unit of effort costs: CPU seconds of every kind of work, from which the weights of `planning.weights` come.
+"""What a unit of effort costs: CPU seconds of every kind of work, for the weights of `planning.effort_costs`.
 
     python benchmarks/effort.py [--sizes 3,2,6 10,3,30 ...] [--qualities calibrated sharp printed] [--limit 20]
                                 [--json FILE] [--fit FILE ...]
@@ -84,8 +84,8 @@ def fitted(rows: list[Row]) -> None:
     for work, quality, calls, slots, items, seconds in rows:
         groups[work, quality][calls, slots, items].append(seconds)
     for (work, quality), sizes in sorted(groups.items()):
-        A, count = np.asarray(list(sizes), dtype=float), np.asarray([len(one) for one in sizes.values()])
-        b = np.asarray([np.mean(one) for one in sizes.values()])
+        A, count = np.asarray(list(sizes), dtype=float), np.asarray([len(times) for times in sizes.values()])
+        b = np.asarray([np.mean(times) for times in sizes.values()])
         weight = np.sqrt(count) / b
         best, _ = nnls(A * weight[:, None], b * weight)
         print(

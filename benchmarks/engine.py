@@ -39,7 +39,7 @@ def main() -> None:
     """Measure and print the table."""
     arguments = argparse.ArgumentParser(description="SGD steps per CPU second of the engine.")
     arguments.add_argument("--seconds", type=float, default=1.0, help="CPU seconds for each cell and round")
-    arguments.add_argument("--quick", action="store_true", help="one job a cell, to see that it works")
+    arguments.add_argument("--quick", action="store_true", help="one job per cell, to see that it works")
     given = arguments.parse_args()
     seconds, rounds = (0.0, 1) if given.quick else (given.seconds, ROUNDS)
     compute_with_one_thread()

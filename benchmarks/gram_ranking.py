@@ -62,18 +62,18 @@ def random_order(seed: int, number: int, slots: int) -> np.ndarray:
 def jobs_in(order: np.ndarray, trainer: Trainer) -> TaskJobs:
     """Jobs of equal work, each from the newest model."""
     task, slots = trainer.tasks[0].settings, len(order)
-    one, share = np.ones(slots), np.arange(slots) / (slots - 1)
+    ones, progress = np.ones(slots), np.arange(slots) / (slots - 1)
     start = task.samples_at_start
     return TaskJobs(
         device=order,
         version=np.arange(slots),
-        steps=STEPS * one,
-        batch=BATCH * one,
-        samples=np.floor(start + (task.samples - start) * share),
-        mix=task.mixing * one,
-        rate=task.learning_rate * one,
+        steps=STEPS * ones,
+        batch=BATCH * ones,
+        samples=np.floor(start + (task.samples - start) * progress),
+        mix=task.mixing * ones,
+        rate=task.learning_rate * ones,
         proximal=task.proximal,
-        **dict.fromkeys(("idle_s", "start_s", "download_s", "compute_s", "upload_s", "end_s"), 0 * one),
+        **dict.fromkeys(("idle_s", "start_s", "download_s", "compute_s", "upload_s", "end_s"), 0 * ones),
     )
 
 
@@ -97,7 +97,7 @@ def study(seed: int, slots: int, schedules: int, data_dir: Path | None) -> dict[
         "balanced by Gamma": [balanced(gradients, slots)],
     }
     accuracy = {
-        name: float(np.mean([trained(one).accuracy for one in found])) for name, found in orders.items()
+        name: float(np.mean([trained(order).accuracy for order in alike])) for name, alike in orders.items()
     }
     done = [trained(random_order(seed, number, slots)) for number in range(schedules)]
     reached = [run.accuracy for run in done]
@@ -114,29 +114,31 @@ def study(seed: int, slots: int, schedules: int, data_dir: Path | None) -> dict[
         "accuracy": accuracy,
         "devices of the balanced order": len(set(orders["balanced by Gamma"][0].tolist())),
         "spread of Gamma": spread,
-        "rank correlation": {name: rank_correlation(-np.asarray(one), reached) for name, one in bias.items()},
+        "rank correlation": {
+            name: rank_correlation(-np.asarray(values), reached) for name, values in bias.items()
+        },
         "schedules": schedules,
         "runs": [
-            {"devices": len(set(run.jobs.device.tolist())), "accuracy": run.accuracy, "bias": one}
-            for run, one in zip(done, bias["gradients"], strict=True)
+            {"devices": len(set(run.jobs.device.tolist())), "accuracy": run.accuracy, "bias": value}
+            for run, value in zip(done, bias["gradients"], strict=True)
         ],
     }
 
 
-def show(found: list[dict[str, Any]]) -> None:
-    """Print one row a seed, then the means."""
-    print(f"data: {found[0]['data']}; {found[0]['schedules']} random schedules a seed")
+def show(outcomes: list[dict[str, Any]]) -> None:
+    """Print one row per seed, then the means."""
+    print(f"data: {outcomes[0]['data']}; {outcomes[0]['schedules']} random schedules per seed")
     print(
         f"{'seed':>5} {ORDERS[0]:>20} {ORDERS[1]:>13} {ORDERS[2]:>12} {ORDERS[3]:>18}   rank correlation, Gamma from"
     )
     print(f"{'':>5} {'(accuracy)':>20} {'':>13} {'':>12} {'':>18}   {'gradients':>10} {'labels':>8}")
-    rows = [(str(one["seed"]), one["accuracy"], one["rank correlation"]) for one in found]
+    rows = [(str(outcome["seed"]), outcome["accuracy"], outcome["rank correlation"]) for outcome in outcomes]
     rows.append(
         (
             "mean",
-            {name: float(np.mean([one["accuracy"][name] for one in found])) for name in ORDERS},
+            {name: float(np.mean([outcome["accuracy"][name] for outcome in outcomes])) for name in ORDERS},
             {
-                name: float(np.mean([one["rank correlation"][name] for one in found]))
+                name: float(np.mean([outcome["rank correlation"][name] for outcome in outcomes]))
                 for name in ("gradients", "labels")
             },
         )
@@ -154,7 +156,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seeds", default="200-204", help="first and last seed, e.g. 200-204")
-    parser.add_argument("--schedules", type=int, default=30, help="random schedules a seed")
+    parser.add_argument("--schedules", type=int, default=30, help="random schedules per seed")
     parser.add_argument(
         "--quick", action="store_true", help="seconds, to see that it works; figures mean nothing"
     )
@@ -164,10 +166,10 @@ def main() -> None:
     low, _, high = given.seeds.partition("-")
     seeds = range(int(low), int(high or low) + 1)[: 1 if given.quick else None]
     slots, schedules = (20, 4) if given.quick else (SLOTS, given.schedules)
-    found = [study(seed, slots, schedules, given.data_dir) for seed in seeds]
-    show(found)
+    outcomes = [study(seed, slots, schedules, given.data_dir) for seed in seeds]
+    show(outcomes)
     if given.json:
-        given.json.write_text(json.dumps(found, indent=1))
+        given.json.write_text(json.dumps(outcomes, indent=1))
 
 
 if __name__ == "__main__":

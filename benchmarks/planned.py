@@ -32,8 +32,8 @@ BASELINE = "fedasync"
 
 def curve(rows: list[dict[str, Any]], scheme: str, seed: int, task: str) -> np.ndarray:
     """Aggregation, accuracy and energy of every test, (n, 3)."""
-    own = [row for row in rows if (row["scheme"], row["seed"], row["task"]) == (scheme, seed, task)]
-    return np.asarray(sorted((row["aggregation"], row["accuracy"], row["energy_J"]) for row in own))
+    tests = [row for row in rows if (row["scheme"], row["seed"], row["task"]) == (scheme, seed, task)]
+    return np.asarray(sorted((row["aggregation"], row["accuracy"], row["energy_J"]) for row in tests))
 
 
 def rows_of_study(results: Path, partition: str) -> list[dict[str, Any]]:
@@ -42,15 +42,15 @@ def rows_of_study(results: Path, partition: str) -> list[dict[str, Any]]:
     from dmafl.experiments.reproduction.presets import study_of
     from dmafl.experiments.reproduction.results import Results
 
-    found, _ = kept_outcomes(study_of("phone"), Results(results), ("baselines", "planned"))
+    outcomes, _ = kept_outcomes(study_of("phone"), Results(results), ("baselines", "planned"))
     return [
-        {"scheme": one.study_run.scheme, "seed": one.study_run.seed, "task": task}
+        {"scheme": outcome.study_run.scheme, "seed": outcome.study_run.seed, "task": task}
         | {"aggregation": int(aggregation), "accuracy": accuracy, "energy_J": energy_J}
-        for one in found
-        if one.study_run.partition == partition
-        for task, own in one.tasks.items()
+        for outcome in outcomes
+        if outcome.study_run.partition == partition
+        for task, reached in outcome.tasks.items()
         for aggregation, accuracy, energy_J in zip(
-            own.curve["aggregation"], own.curve["accuracy"], own.energy_J, strict=True
+            reached.curve["aggregation"], reached.curve["accuracy"], reached.energy_J, strict=True
         )
     ]
 
@@ -71,10 +71,10 @@ def show(rows: list[dict[str, Any]], schemes: list[str], seeds: list[int], tasks
                 )
                 final.append(float(ours[-1, 1] - theirs[-1, 1]))
                 target = float(theirs[-1, 1])
-                own, baseline = (spent_to(*one.T, target) for one in (ours, theirs))
-                missed += own.missed
-                if own.straight > 0 and baseline.straight > 0:
-                    ratio.append(float(np.log(own.straight / baseline.straight)))
+                planned, baseline = (spent_to(*curve_of_run.T, target) for curve_of_run in (ours, theirs))
+                missed += planned.missed
+                if planned.straight > 0 and baseline.straight > 0:
+                    ratio.append(float(np.log(planned.straight / baseline.straight)))
             a, b, log = interval(mean), interval(final), interval(ratio)
             print(
                 f"{task:14} {scheme:14} {a.mean:+9.4f} ± {a.half:.4f} {b.mean:+9.4f} ± {b.half:.4f}   "
@@ -108,7 +108,7 @@ def main() -> None:
     if given.results is not None:
         rows = rows_of_study(given.results, given.partition)
         by_scheme = [
-            {row["seed"] for row in rows if row["scheme"] == one} for one in (*given.schemes, BASELINE)
+            {row["seed"] for row in rows if row["scheme"] == scheme} for scheme in (*given.schemes, BASELINE)
         ]
         seeds = sorted(set.intersection(*by_scheme))
         print(f"{given.partition}, seeds {', '.join(map(str, seeds))}")

@@ -59,7 +59,11 @@ class Watch:
 
     def reached(self, objective: float) -> float | None:
         """CPU seconds until a plan at least this good was known."""
-        times = [when for when, one in self.seen if one.violation == 0 and one.objective <= objective]
+        times = [
+            when
+            for when, incumbent in self.seen
+            if incumbent.violation == 0 and incumbent.objective <= objective
+        ]
         return min(times, default=None)
 
 
@@ -78,23 +82,23 @@ def tiny(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
         for seed in range(FIRST_SEED, FIRST_SEED + (2 if quick else 4 * seeds)):
             problem = synthetic_problem(*size, seed, quality=quality, dissimilarity=dissimilarity)
             best, slow_s, _ = timed(problem, "exhaustive", 600.0)
-            found, fast_s, _ = timed(problem, "auto", AUTO_EFFORT)
-            assert best.objective is not None and found.objective is not None
+            plan, fast_s, _ = timed(problem, "auto", AUTO_EFFORT)
+            assert best.objective is not None and plan.objective is not None
             rows.append(
                 {
                     "quality": quality,
                     "seed": seed,
                     "exhaustive": best.objective,
-                    "auto": found.objective,
-                    "gap": found.objective / best.objective - 1.0,
+                    "auto": plan.objective,
+                    "gap": plan.objective / best.objective - 1.0,
                     "exhaustive_s": slow_s,
                     "auto_s": fast_s,
                 }
             )
-        own = [row["gap"] for row in rows if row["quality"] == quality]
+        gaps = [row["gap"] for row in rows if row["quality"] == quality]
         print(
-            f"tiny {size} {quality:10} {len(own)} seeds: gap to brute force median {np.median(own):.3%}, "
-            f"worst {max(own):.3%}",
+            f"tiny {size} {quality:10} {len(gaps)} seeds: gap to brute force median {np.median(gaps):.3%}, "
+            f"worst {max(gaps):.3%}",
             flush=True,
         )
     return rows
@@ -111,15 +115,15 @@ def against_sca(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
                 relaxed = sca(problem, seed=0)
                 sca_s = time.process_time() - begin
                 slow = finished(problem, whole_and_repaired(problem, relaxed.decisions), "sca")
-                found, auto_s, watch = timed(problem, "auto", AUTO_EFFORT)
-                assert slow.objective is not None and found.objective is not None
+                plan, auto_s, watch = timed(problem, "auto", AUTO_EFFORT)
+                assert slow.objective is not None and plan.objective is not None
                 reached = watch.reached(slow.objective)
                 row = {
                     "size": size,
                     "quality": quality,
                     "seed": seed,
                     "sca": slow.objective,
-                    "auto": found.objective,
+                    "auto": plan.objective,
                     "sca_s": sca_s,
                     "auto_s": auto_s,
                     "reached_s": reached,
@@ -137,8 +141,8 @@ def against_sca(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
                 speed = f"{sca_s / reached:.1f}x sooner" if reached else "not reached"
                 print(
                     f"sca {size} {quality:10} seed {seed}: sca {slow.objective:.5f} in {sca_s:.1f} s (KKT "
-                    f"{relaxed.kkt_residual:.1e}), auto {found.objective:.5f} "
-                    f"({found.objective / slow.objective - 1:+.2%}) in {auto_s:.1f} s, {speed}{beside}",
+                    f"{relaxed.kkt_residual:.1e}), auto {plan.objective:.5f} "
+                    f"({plan.objective / slow.objective - 1:+.2%}) in {auto_s:.1f} s, {speed}{beside}",
                     flush=True,
                 )
     return rows
@@ -149,9 +153,9 @@ def product_form(problem: Problem, quick: bool) -> Row:
     from reference.product_form import product_sca
 
     begin = time.process_time()
-    found = product_sca(problem, iterations=2 if quick else 25)
+    relaxed = product_sca(problem, iterations=2 if quick else 25)
     product_s = time.process_time() - begin
-    done = finished(problem, whole_and_repaired(problem, found.decisions), "sca")
+    done = finished(problem, whole_and_repaired(problem, relaxed.decisions), "sca")
     return {"product": done.objective, "product_s": product_s}
 
 
@@ -233,15 +237,15 @@ def growth(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
     doubled = [tuple(n * (1 + (k == axis)) for k, n in enumerate(base)) for axis in range(3)]
     rows = []
     for kind in kinds:
-        own = [apart(planned, size, kind, LEAST_EFFORT) for size in [base, *doubled]]
-        for row in own:
+        rows_of_kind = [apart(planned, size, kind, LEAST_EFFORT) for size in [base, *doubled]]
+        for row in rows_of_kind:
             print(
                 f"growth {row['size']} {row['quality']:10}: first plan in {row['cpu_s']:.2f} s "
-                f"({row['cpu_s'] / own[0]['cpu_s']:.2f}x), made in {row['made_s']:.2f} s, peak "
+                f"({row['cpu_s'] / rows_of_kind[0]['cpu_s']:.2f}x), made in {row['made_s']:.2f} s, peak "
                 f"{row['memory_MB']:,.0f} MB ({row['memory_MB'] - row['before_MB']:+,.0f} MB by the problem)",
                 flush=True,
             )
-        rows += own
+        rows += rows_of_kind
     return rows
 
 

@@ -35,20 +35,20 @@ def main() -> None:
     parser.add_argument("--peers", type=Path, help="folder for the environments of other libraries")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     given = parser.parse_args()
-    found: dict[str, Any] = {"machine": machine()}
-    print(", ".join(f"{name} {value}" for name, value in found["machine"].items()))
+    figures: dict[str, Any] = {"machine": machine()}
+    print(", ".join(f"{name} {value}" for name, value in figures["machine"].items()))
     for part in given.only:
         if part == "clock":
-            found[part] = clock.run(given.quick)
-            clock.show(found[part])
+            figures[part] = clock.run(given.quick)
+            clock.show(figures[part])
         elif part == "updates":
-            found[part] = updates.run(given.quick, given.peers)
-            updates.show(found[part])
+            figures[part] = updates.run(given.quick, given.peers)
+            updates.show(figures[part])
         else:
-            found[part] = cnn.run(given.quick)
-            cnn.show(found[part])
+            figures[part] = cnn.run(given.quick)
+            cnn.show(figures[part])
     if given.json:
-        given.json.write_text(json.dumps(found, indent=1))
+        given.json.write_text(json.dumps(figures, indent=1))
 
 
 def parts(text: str) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ PARTS = ("fedasync", "online")
 EVERY_S = 0.1
 TUNING_SEED = 100
 PLAN_EFFORT, REVISION_EFFORT = 1.0, 0.2
-"""Work for a plan and for planning the rest of a task anew: little, for there are some twenty of them a seed."""
+"""Work for a plan and for planning the rest of a task anew: little, for there are some twenty of them per seed."""
 QUICK_EFFORT = 0.02
 MOST_GROWTH = 1.10
 """Memory at the end over memory after a quarter."""
@@ -171,10 +171,12 @@ def made_up_constants(scenario: Scenario) -> Measured:
     """Constants as measuring would give them, at once: what is soaked is the run."""
     tasks = {}
     for name, known in synthetic_estimates(World.resolve(scenario), 0).items():
-        values = {one: getattr(known.constants, one) for one in CONSTANTS}
+        values = {
+            name_of_constant: getattr(known.constants, name_of_constant) for name_of_constant in CONSTANTS
+        }
         estimates = {
-            one: Estimate(value, value, value, 1, "made up")
-            for one, value in values.items()
+            name_of_constant: Estimate(value, value, value, 1, "made up")
+            for name_of_constant, value in values.items()
             if value is not None
         }
         tasks[name] = MeasuredTask(estimates, known.labels, known.calibration, Cost())
@@ -183,17 +185,19 @@ def made_up_constants(scenario: Scenario) -> Measured:
 
 def check(samples: Sequence[Sample], folder: Path) -> list[str]:
     """What is wrong: memory that grew, a rate that fell, a check of the run that failed."""
-    wrong = [f"{one.name}: {one}" for one in verify_run(folder) if not one.ok]
+    wrong = [
+        f"{check_of_run.name}: {check_of_run}" for check_of_run in verify_run(folder) if not check_of_run.ok
+    ]
     last = samples[-1].aggregations
     samples = [
-        one for one in samples if 0 < one.aggregations < last
+        sample for sample in samples if 0 < sample.aggregations < last
     ]  # between preparing and putting together
     if len(samples) < FEWEST_SAMPLES:
         return wrong
     name, quarter = samples[0].part, max(1, len(samples) // 4)
     early, late = samples[quarter : 2 * quarter], samples[-quarter:]
-    growth = statistics.median(one.memory_MB for one in late) / statistics.median(
-        one.memory_MB for one in early
+    growth = statistics.median(sample.memory_MB for sample in late) / statistics.median(
+        sample.memory_MB for sample in early
     )
     if growth > MOST_GROWTH:
         wrong.append(f"{name}: memory grew to {growth:.2f} of what it was after a quarter")
@@ -221,20 +225,20 @@ def draw(samples: Sequence[Sample], path: Path) -> None:
         "fedasync": "fedasync, 1,000 devices, 100,000 aggregations",
         "online": "dma-fl-online, 1,000 devices, 3 x 1,000 slots, 30 seeds",
     }
-    parts = [part for part in PARTS if any(one.part == part for one in samples)]
+    parts = [part for part in PARTS if any(sample.part == part for sample in samples)]
     figure, panels = plt.subplots(
         len(parts), 1, figsize=(8, 3 * len(parts)), squeeze=False, layout="constrained"
     )
     for panel, part in zip(panels[:, 0], parts, strict=True):
-        own = [one for one in samples if one.part == part]
-        minutes = np.asarray([one.seconds for one in own]) / 60
-        panel.plot(minutes, [one.memory_MB for one in own], color="C0")
+        samples_of_part = [sample for sample in samples if sample.part == part]
+        minutes = np.asarray([sample.seconds for sample in samples_of_part]) / 60
+        panel.plot(minutes, [sample.memory_MB for sample in samples_of_part], color="C0")
         panel.set(title=titles[part], xlabel="time [min]", ylim=(0, None))
         panel.set_ylabel("memory [MB]", color="C0")
         other = panel.twinx()
         # Over about a twentieth of the run: seconds of planning between two seeds are no fall of the rate.
-        width = max(1, len(own) // 20)
-        rates = [_rate(own[max(0, k - width) : k + 1]) for k in range(1, len(own))]
+        width = max(1, len(samples_of_part) // 20)
+        rates = [_rate(samples_of_part[max(0, k - width) : k + 1]) for k in range(1, len(samples_of_part))]
         other.plot(minutes[1:], rates, color="C1")
         other.set_ylabel("aggregations per CPU second", color="C1")
         other.set_ylim(0, None)
@@ -254,7 +258,7 @@ def write(samples: Sequence[Sample], path: Path) -> None:
     with path.open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow([field.name for field in fields(Sample)])
-        rows.writerows(astuple(one) for one in samples)
+        rows.writerows(astuple(sample) for sample in samples)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -279,19 +283,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         shutil.rmtree(folder, ignore_errors=True)
         begun = time.monotonic()
         if part == "fedasync":
-            own = fedasync(devices, given.aggregations or (200 if given.quick else 100_000), folder)
+            samples_of_part = fedasync(
+                devices, given.aggregations or (200 if given.quick else 100_000), folder
+            )
         else:
             sizes = (given.slots or (10 if given.quick else 1000), given.seeds or (2 if given.quick else 30))
-            own = online(devices, *sizes, folder, QUICK_EFFORT if given.quick else 1.0)
+            samples_of_part = online(devices, *sizes, folder, QUICK_EFFORT if given.quick else 1.0)
         print(
-            f"{part}: {own[-1].aggregations:,} aggregations in {time.monotonic() - begun:.0f} s", flush=True
+            f"{part}: {samples_of_part[-1].aggregations:,} aggregations in {time.monotonic() - begun:.0f} s",
+            flush=True,
         )
-        wrong += check(own, folder)
-        samples += own
+        wrong += check(samples_of_part, folder)
+        samples += samples_of_part
         write(samples, given.output / "soak.csv")
     draw(samples, given.picture or given.output / "soak.png")
-    for one in wrong:
-        print(one)
+    for problem in wrong:
+        print(problem)
     return 1 if wrong else 0
 
 

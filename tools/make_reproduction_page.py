@@ -50,8 +50,8 @@ def choices() -> str:
     rows = [
         [f"`{name}`", f"`tasks.{task}.{key}`", f"{getattr(preset(name).tasks[task], key):g}", f"{value:g}"]
         for name, tasks in OPEN_CHOICES.items()
-        for task, own in tasks.items()
-        for key, value in own.items()
+        for task, choices_of_task in tasks.items()
+        for key, value in choices_of_task.items()
     ]
     study = study_of("phone")
     units = ", ".join(f"{task} {unit:g}" for task, unit in DRIFT_UNIT.items())
@@ -69,7 +69,7 @@ def choices() -> str:
 
 def replaced(page: str, name: str, text: str) -> str:
     """The page with `text` between the marks of `name`."""
-    found, count = re.subn(
+    text, count = re.subn(
         rf"(<!-- made: {name} -->\n).*?(<!-- end -->)",
         lambda match: f"{match[1]}\n{text}\n{match[2]}",
         page,
@@ -77,7 +77,7 @@ def replaced(page: str, name: str, text: str) -> str:
     )
     if count != 1:
         raise SystemExit(f"{PAGE.name} must have the marks of {name} once; found {count}")
-    return found
+    return text
 
 
 def by_preset(texts: Mapping[str, str]) -> str:
@@ -108,8 +108,8 @@ def main() -> None:
         tables: dict[str, dict[str, str]] = {part: {} for part in (*TABLES, "figures")}
         for name in OPEN_CHOICES:
             study = study_of(name)
-            found, _ = kept_outcomes(study, results)
-            if not found:
+            outcomes, _ = kept_outcomes(study, results)
+            if not outcomes:
                 continue
             folder = ROOT / "reproduction" / name
             derive(study, results, folder, page=False)
@@ -117,7 +117,7 @@ def main() -> None:
                 write_bytes(results.path / name / file, (folder / file).read_bytes())
             for part in TABLES:
                 tables[part][name] = read_text(folder / f"{part}.md", "table")
-            tables["figures"][name] = pictures(name, StudyOutcomes(study, found))
+            tables["figures"][name] = pictures(name, StudyOutcomes(study, outcomes))
         for part, texts in tables.items():
             page = replaced(page, part, by_preset(texts))
         for picture in IMAGES.glob("study-*.png"):

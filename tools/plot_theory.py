@@ -44,28 +44,28 @@ STYLE = {
 def stated_jobs(steps: float) -> TaskJobs:
     """Devices take turns, two at a time, each with `steps` SGD steps."""
     slot = np.arange(SLOTS)
-    one, zero = np.ones(SLOTS), np.zeros(SLOTS)
+    ones, zeros = np.ones(SLOTS), np.zeros(SLOTS)
     return TaskJobs(
         device=slot % DEVICES,
         version=np.maximum(slot - 1, 0),
-        steps=steps * one,
-        batch=4 * one,
-        samples=64 * one,
-        mix=MIXING * one,
-        rate=RATE * one,
+        steps=steps * ones,
+        batch=4 * ones,
+        samples=64 * ones,
+        mix=MIXING * ones,
+        rate=RATE * ones,
         proximal=0.1,
-        idle_s=zero,
+        idle_s=zeros,
         start_s=np.maximum(slot - 1.0, 0.0),
-        download_s=0.5 * one,
-        compute_s=one,
-        upload_s=0.5 * one,
+        download_s=0.5 * ones,
+        compute_s=ones,
+        upload_s=0.5 * ones,
         end_s=slot + 1.0,
     )
 
 
 def stated_constants() -> Constants:
     """V_1 = 2, V_2 = 5 and rho = 1 as in the paper's Table II; the others are of the same size; no drift."""
-    zero = np.zeros(DEVICES)
+    zeros = np.zeros(DEVICES)
     return Constants(
         smoothness=1.0,
         weak_convexity=1.0,
@@ -74,13 +74,13 @@ def stated_constants() -> Constants:
         regularised_gradient_bound=5.0,
         first_loss=2.3,
         lowest_loss=0.3,
-        sample_variance=zero + 20.0,
-        dissimilarity=zero + 0.5,
+        sample_variance=zeros + 20.0,
+        dissimilarity=zeros + 0.5,
         gram=np.zeros((DEVICES, DEVICES)),
-        drift_idle=zero,
-        drift_active=zero,
-        drift_idle_size=zero,
-        drift_active_size=zero,
+        drift_idle=zeros,
+        drift_active=zeros,
+        drift_idle_size=zeros,
+        drift_active_size=zeros,
     )
 
 

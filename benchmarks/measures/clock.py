@@ -100,12 +100,12 @@ def measure(case: Case) -> Row:
 
 def run(quick: bool) -> list[Row]:
     """All cases, interleaved, the best repetition of each."""
-    found: dict[Case, list[Row]] = {case: [] for case in cases(quick)}
+    repetitions: dict[Case, list[Row]] = {case: [] for case in cases(quick)}
     for _ in range(QUICK_REPETITIONS if quick else REPETITIONS):
-        for case, rows in found.items():
+        for case, rows in repetitions.items():
             with multiprocessing.get_context("spawn").Pool(1) as pool:
                 rows.append(pool.apply(measure, (case,)))
-    return [best(rows, "periods") for rows in found.values()]
+    return [best(rows, "periods") for rows in repetitions.values()]
 
 
 def show(rows: list[Row]) -> None:

@@ -43,12 +43,12 @@ def show(rows: list[Row]) -> None:
     )
     alone = {(row["name"], row["batch"]): row for row in rows if row["part"] == "one core"}
     for batch in dict.fromkeys(batch for _, batch in alone):
-        bare, own, gemm = (alone[name, batch] for name in ("bare loop", "ours", "gemm"))
-        bare_rate, own_rate = (row["steps"] / row["cpu_seconds"] for row in (bare, own))
+        bare, ours, gemm = (alone[name, batch] for name in ("bare loop", "ours", "gemm"))
+        bare_rate, our_rate = (row["steps"] / row["cpu_seconds"] for row in (bare, ours))
         peak = gemm["steps"] * 2 * GEMM_SIDE**3 / gemm["cpu_seconds"] / 1e9
-        done = own_rate * batch * flops / 1e9
+        done = our_rate * batch * flops / 1e9
         print(
-            f"{batch:>5} {bare_rate:>10.1f} {own_rate:>10.1f} {own_rate / bare_rate:>6.2f}x {done:>8.1f} "
+            f"{batch:>5} {bare_rate:>10.1f} {our_rate:>10.1f} {our_rate / bare_rate:>6.2f}x {done:>8.1f} "
             f"{peak:>10.1f} {done / peak:>7.0%}"
         )
     print(f"\nTwo worker processes beside one; the aim is {WORKERS_AIM:.1f}x")
@@ -71,7 +71,7 @@ def _one_core(quick: bool) -> list[Row]:
     compute_with_one_thread()
     torch.manual_seed(0)
     steps = QUICK_STEPS if quick else STEPS
-    found: dict[tuple[str, int], list[Row]] = {}
+    repetitions: dict[tuple[str, int], list[Row]] = {}
     for batch in QUICK_BATCHES if quick else BATCHES:
         contestants = {"bare loop": _bare(steps, batch), "ours": _ours(steps, batch), "gemm": _gemm()}
         for contestant in contestants.values():
@@ -81,8 +81,8 @@ def _one_core(quick: bool) -> list[Row]:
                 watch = Stopwatch()
                 done = contestant()
                 row = {"part": "one core", "name": name, "batch": batch, "steps": done, **watch.read()}
-                found.setdefault((name, batch), []).append(row)
-    return [best(rows, "steps") for rows in found.values()]
+                repetitions.setdefault((name, batch), []).append(row)
+    return [best(rows, "steps") for rows in repetitions.values()]
 
 
 def _ours(steps: int, batch: int) -> Callable[[], int]:
@@ -162,7 +162,7 @@ def _workers(quick: bool) -> list[Row]:
     received = trainers.of(0).first_model(0)
     jobs, steps = (QUICK_JOBS, QUICK_STEPS) if quick else (JOBS, STEPS)
     batch = QUICK_BATCHES[0] if quick else WORKERS_BATCH
-    found: dict[int, list[Row]] = {1: [], WORKERS: []}
+    repetitions: dict[int, list[Row]] = {1: [], WORKERS: []}
     with (
         open_workers(1, trainers, scenario, components) as alone,
         open_workers(WORKERS, trainers, scenario, components) as together,
@@ -175,8 +175,8 @@ def _workers(quick: bool) -> list[Row]:
                 watch = Stopwatch(family=True)
                 done = _work(crew, received, jobs, steps, batch)
                 row = {"part": "workers", "workers": count, "batch": batch, "steps": done, **watch.read()}
-                found[count].append(row)
-    return [max(rows, key=lambda row: row["steps"] / row["seconds"]) for rows in found.values()]
+                repetitions[count].append(row)
+    return [max(rows, key=lambda row: row["steps"] / row["seconds"]) for rows in repetitions.values()]
 
 
 def _work(crew: Any, received: Any, jobs: int, steps: int, batch: int) -> int:

@@ -115,7 +115,7 @@ def odd_scenarios(seeds: int, quick: bool, kinds: object) -> list[Row]:
     for seed in range(FIRST_SEED, FIRST_SEED + count):
         plain, odd = scenario(seed)
         quality, dissimilarity = QUALITIES[seed // len(ODDITIES) % len(QUALITIES)]
-        outcome = one_outcome(plain, seed, quality, dissimilarity)
+        outcome = outcome_of(plain, seed, quality, dissimilarity)
         outcomes["plan" if outcome == "plan" else "infeasible"] += 1
         if outcome != "plan":
             named[outcome] += 1
@@ -124,7 +124,7 @@ def odd_scenarios(seeds: int, quick: bool, kinds: object) -> list[Row]:
     return rows
 
 
-def one_outcome(plain: dict[str, Any], seed: int, quality: str, dissimilarity: str) -> str:
+def outcome_of(plain: dict[str, Any], seed: int, quality: str, dissimilarity: str) -> str:
     """ "plan", or the names of the limits that bind."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -134,7 +134,7 @@ def one_outcome(plain: dict[str, Any], seed: int, quality: str, dissimilarity: s
             problem = make_problem(world, estimates, quality=quality, dissimilarity=dissimilarity)
             plan = solve(problem, effort=Effort(EFFORT))
         except Infeasible as error:
-            return ", ".join(sorted({one.name.split(".")[-1] for one in error.problems}))
+            return ", ".join(sorted({problem.name.split(".")[-1] for problem in error.problems}))
     if not plan.executable:
         raise AssertionError(
             f"seed {seed}: not executable: {[str(check) for check in plan.checks if not check.ok]}"

@@ -84,7 +84,7 @@ def _drift(name: str) -> Change:
     def change(
         scenario: Scenario, known: dict[str, TaskEstimates], factor: float
     ) -> tuple[Scenario, dict[str, TaskEstimates]]:
-        one = known[TASK]
+        estimates = known[TASK]
         constants = [
             replace(
                 c,
@@ -93,9 +93,9 @@ def _drift(name: str) -> Change:
                     f"drift_{name}_size": getattr(c, f"drift_{name}_size") * factor,
                 },
             )
-            for c in (one.constants, one.prediction or one.constants)
+            for c in (estimates.constants, estimates.prediction or estimates.constants)
         ]
-        return scenario, known | {TASK: replace(one, constants=constants[0], prediction=constants[1])}
+        return scenario, known | {TASK: replace(estimates, constants=constants[0], prediction=constants[1])}
 
     return change
 
@@ -104,14 +104,14 @@ def colder(
     scenario: Scenario, known: dict[str, TaskEstimates], factor: float
 ) -> tuple[Scenario, dict[str, TaskEstimates]]:
     """F(w0): the bound starts higher, the prediction has more to train away."""
-    one = known[TASK]
-    calibration = one.calibration
+    estimates = known[TASK]
+    calibration = estimates.calibration
     assert isinstance(calibration, Calibration)
     weights = replace(calibration.weights, training=calibration.weights.training * factor)
     return scenario, known | {
         TASK: replace(
-            one,
-            constants=replace(one.constants, first_loss=one.constants.first_loss * factor),
+            estimates,
+            constants=replace(estimates.constants, first_loss=estimates.constants.first_loss * factor),
             calibration=replace(calibration, weights=weights),
         )
     }
@@ -121,26 +121,26 @@ def stranger(
     scenario: Scenario, known: dict[str, TaskEstimates], factor: float
 ) -> tuple[Scenario, dict[str, TaskEstimates]]:
     """Device 0 differs more from the others: delta_0, and its row of Gamma with it."""
-    one = known[TASK]
+    estimates = known[TASK]
 
     def scaled(c: Any) -> Any:
         size = np.ones(c.devices)
         size[0] = np.sqrt(factor)
         return replace(c, gram=c.gram * size[:, None] * size, dissimilarity=c.dissimilarity * size**2)
 
-    prediction = scaled(one.prediction or one.constants)
+    prediction = scaled(estimates.prediction or estimates.constants)
     return scenario, known | {
-        TASK: replace(one, constants=scaled(one.constants), prediction=prediction, labels=None)
+        TASK: replace(estimates, constants=scaled(estimates.constants), prediction=prediction, labels=None)
     }
 
 
-def _own(plan: Plan) -> Any:
+def _of_first_task(plan: Plan) -> Any:
     return plan.schedule.task == 0
 
 
 def step_share(plan: Plan) -> float:
     """Share of all SGD steps that the first task has."""
-    return float(plan.schedule.steps[_own(plan)].sum() / plan.schedule.steps.sum())
+    return float(plan.schedule.steps[_of_first_task(plan)].sum() / plan.schedule.steps.sum())
 
 
 def energy(plan: Plan) -> float:
@@ -155,21 +155,21 @@ def device_energy_of_all(plan: Plan) -> float:
 
 def compute_s(plan: Plan) -> float:
     """Mean computing time of the first task [s]."""
-    return float(plan.timeline.compute_s[_own(plan)].mean())
+    return float(plan.timeline.compute_s[_of_first_task(plan)].mean())
 
 
 def idle_s(plan: Plan) -> float:
     """Time that devices spend idle before jobs of the first task, and after the last one until its end [s]."""
-    own = _own(plan)
-    horizon = float(plan.timeline.end_s[own].max())
-    busy = (plan.timeline.end_s - plan.schedule.start_s)[own].sum()
+    jobs = _of_first_task(plan)
+    horizon = float(plan.timeline.end_s[jobs].max())
+    busy = (plan.timeline.end_s - plan.schedule.start_s)[jobs].sum()
     return horizon * plan.world.device_count - float(busy)
 
 
 def slots_per_s(plan: Plan) -> float:
     """Uploads per second of the first task."""
-    own = _own(plan)
-    return float(own.sum() / plan.timeline.end_s[own].max())
+    jobs = _of_first_task(plan)
+    return float(jobs.sum() / plan.timeline.end_s[jobs].max())
 
 
 def distance_m(plan: Plan) -> float:
@@ -179,20 +179,20 @@ def distance_m(plan: Plan) -> float:
 
 def speed_or_batch(plan: Plan) -> float:
     """Mean log of frequency times batch of the first task."""
-    own = _own(plan)
-    return float(np.log(plan.schedule.frequency_Hz[own]).mean() + np.log(plan.schedule.batch[own]).mean())
+    jobs = _of_first_task(plan)
+    return float(np.log(plan.schedule.frequency_Hz[jobs]).mean() + np.log(plan.schedule.batch[jobs]).mean())
 
 
 def steps_of_device_0(plan: Plan) -> float:
     """SGD steps of device 0 in the first task."""
-    own = _own(plan) & (plan.schedule.device == 0)
-    return float(plan.schedule.steps[own].sum())
+    jobs = _of_first_task(plan) & (plan.schedule.device == 0)
+    return float(plan.schedule.steps[jobs].sum())
 
 
 def work(plan: Plan) -> float:
     """Samples computed for the first task."""
-    own = _own(plan)
-    return float((plan.schedule.steps * plan.schedule.batch)[own].sum())
+    jobs = _of_first_task(plan)
+    return float((plan.schedule.steps * plan.schedule.batch)[jobs].sum())
 
 
 RESPONSES = (
@@ -214,26 +214,27 @@ def responses(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
     size, effort = (QUICK_SIZE, QUICK_EFFORT) if quick else (SIZE, EFFORT)
     rows = []
     for quality, dissimilarity in kinds:
-        for one in RESPONSES[: 2 if quick else None]:
+        for response in RESPONSES[: 2 if quick else None]:
             held, ratios = 0, []
             count = 1 if quick else seeds
             for seed in range(FIRST_SEED, FIRST_SEED + count):
                 world = synthetic_world(*size, seed)
                 known = synthetic_estimates(world, seed)
                 values = []
-                for factor in (one.low, one.high):
-                    scenario, estimates = one.change(world.scenario, known, factor)
+                for factor in (response.low, response.high):
+                    scenario, estimates = response.change(world.scenario, known, factor)
                     problem = make_problem(
                         World.resolve(scenario), estimates, quality=quality, dissimilarity=dissimilarity
                     )
-                    values.append(one.measure(solve(problem, effort=Effort(effort))))
-                held += int(one.sign * (values[1] - values[0]) > 0)
+                    values.append(response.measure(solve(problem, effort=Effort(effort))))
+                held += int(response.sign * (values[1] - values[0]) > 0)
                 ratios.append(values[1] / values[0] if values[0] else np.nan)
             rows.append(
-                {"quality": quality, "response": one.name, "held": held, "of": count, "ratios": ratios}
+                {"quality": quality, "response": response.name, "held": held, "of": count, "ratios": ratios}
             )
             print(
-                f"response {quality:10} {one.name:40} held {held} of {count}, median ratio {np.nanmedian(ratios):.3g}",
+                f"response {quality:10} {response.name:40} held {held} of {count}, "
+                f"median ratio {np.nanmedian(ratios):.3g}",
                 flush=True,
             )
     return rows

@@ -36,20 +36,20 @@ def run(quick: bool, folder: Path | None) -> list[Row]:
     """All contestants, interleaved, the best repetition of each; why a peer is missing is printed."""
     rounds = QUICK_ROUNDS if quick else ROUNDS
     environments = peers.prepare(folder)
-    found: dict[str, list[Row]] = {}
+    repetitions: dict[str, list[Row]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         data = Path(scratch) / "workload.npz"
         workload().save(data)
         for _ in range(QUICK_REPETITIONS if quick else REPETITIONS):
             for name, contestant in ((OURS, ours), (BARE, bare_loop)):
-                found.setdefault(name, []).append(_apart(contestant, data, rounds))
+                repetitions.setdefault(name, []).append(_apart(contestant, data, rounds))
             for name, python in list(environments.items()):
                 row = peers.run(name, python, data, WARM, rounds)
                 if row is None:
                     del environments[name]
                 else:
-                    found.setdefault(name, []).append(row)
-    return [{"name": name, **best(rows, "updates")} for name, rows in found.items()]
+                    repetitions.setdefault(name, []).append(row)
+    return [{"name": name, **best(rows, "updates")} for name, rows in repetitions.items()]
 
 
 def show(rows: list[Row]) -> None:
@@ -59,11 +59,11 @@ def show(rows: list[Row]) -> None:
         f"{'':10} {'version':>8} {'updates/s':>10} {'per CPU s':>10} {'we: wall':>9} {'we: CPU':>9} "
         f"{'aim':>5} {'loss':>7}"
     )
-    own = next(row for row in rows if row["name"] == OURS)
+    ours = next(row for row in rows if row["name"] == OURS)
     for row in rows:
         rate, cpu_rate = row["updates"] / row["seconds"], row["updates"] / row["cpu_seconds"]
-        wall_ratio = own["updates"] / own["seconds"] / rate
-        cpu_ratio = own["updates"] / own["cpu_seconds"] / cpu_rate
+        wall_ratio = ours["updates"] / ours["seconds"] / rate
+        cpu_ratio = ours["updates"] / ours["cpu_seconds"] / cpu_rate
         aim = f"{AIMS[row['name']]:.0f}x" if row["name"] in AIMS else ""
         print(
             f"{row['name']:10} {row['version']:>8} {rate:>10,.0f} {cpu_rate:>10,.0f} {wall_ratio:>8.1f}x "

@@ -46,5 +46,5 @@ class Workload:
         samples = self.real_images().reshape(-1, FEATURES).astype(np.float64)
         scores = samples @ np.asarray(weights, dtype=np.float64).T + np.asarray(biases, dtype=np.float64)
         scores -= scores.max(axis=1, keepdims=True)
-        own = scores[np.arange(len(scores)), self.labels.reshape(-1)]
-        return float(np.mean(np.log(np.exp(scores).sum(axis=1)) - own))
+        of_label = scores[np.arange(len(scores)), self.labels.reshape(-1)]
+        return float(np.mean(np.log(np.exp(scores).sum(axis=1)) - of_label))

@@ -15,7 +15,7 @@ if not hasattr(jax, "tree_map"):
 import fedjax
 from measures.workload import BATCH, CLASSES, CLIENTS, FEATURES, LEARNING_RATE, STEPS
 
-from peers.script import Timer, Told
+from peers.script import Options, Timer
 
 
 def loss(params: dict, batch: dict, rng: object) -> jax.Array:
@@ -26,9 +26,9 @@ def loss(params: dict, batch: dict, rng: object) -> jax.Array:
 
 def main() -> None:
     """Run and report."""
-    told = Told()
-    timer = Timer(told)
-    images, labels = told.workload.real_images(), told.workload.labels.astype(np.int32)
+    options = Options()
+    timer = Timer(options)
+    images, labels = options.workload.real_images(), options.workload.labels.astype(np.int32)
     clients = [
         (str(k).encode(), fedjax.ClientDataset({"x": images[k], "y": labels[k]})) for k in range(CLIENTS)
     ]
@@ -40,9 +40,9 @@ def main() -> None:
     )
     state = algorithm.init({"weights": jnp.zeros((CLASSES, FEATURES)), "biases": jnp.zeros(CLASSES)})
     rng = jax.random.PRNGKey(0)
-    for number in range(told.warm + told.rounds):
-        rng, *own = jax.random.split(rng, CLIENTS + 1)
-        state, _ = algorithm.apply(state, [(*client, key) for client, key in zip(clients, own, strict=True)])
+    for number in range(options.warm + options.rounds):
+        rng, *keys = jax.random.split(rng, CLIENTS + 1)
+        state, _ = algorithm.apply(state, [(*client, key) for client, key in zip(clients, keys, strict=True)])
         jax.block_until_ready(state.params)
         timer.completed(number + 1)
     timer.report("fedjax", state.params["weights"], state.params["biases"])

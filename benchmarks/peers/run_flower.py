@@ -26,7 +26,7 @@ from flwr.simulation import run_simulation
 from measures.workload import BATCH, CLASSES, CLIENTS, FEATURES, LEARNING_RATE, STEPS, Workload
 from torch import nn
 
-from peers.script import Timer, Told
+from peers.script import Options, Timer
 
 POLL_S = 0.001
 """How often the server looks for replies; Flower's 0.1 s would make it wait for most of a round."""
@@ -51,13 +51,15 @@ def client_app(path: str) -> ClientApp:
     @app.train()
     def train(message: Message, context: Context) -> Message:
         images, labels = data_of(path)
-        own = int(context.node_config["partition-id"])
+        client = int(context.node_config["partition-id"])
         module = nn.Linear(FEATURES, CLASSES)
         module.load_state_dict(message.content["arrays"].to_torch_state_dict())
         for _ in range(STEPS):
             rows = torch.randperm(images.shape[1])[:BATCH]
             module.zero_grad()
-            torch.autograd.backward(nn.functional.cross_entropy(module(images[own, rows]), labels[own, rows]))
+            torch.autograd.backward(
+                nn.functional.cross_entropy(module(images[client, rows]), labels[client, rows])
+            )
             with torch.no_grad():
                 for weights in module.parameters():
                     weights -= LEARNING_RATE * weights.grad
@@ -74,8 +76,8 @@ def client_app(path: str) -> ClientApp:
 
 def main() -> None:
     """Run and report."""
-    told = Told()
-    timer = Timer(told, family=True)
+    options = Options()
+    timer = Timer(options, family=True)
     final: dict[str, torch.Tensor] = {}
     server = ServerApp()
 
@@ -88,7 +90,7 @@ def main() -> None:
         result = FedAvg(fraction_evaluate=0.0, min_train_nodes=CLIENTS, min_available_nodes=CLIENTS).start(
             grid=grid,
             initial_arrays=ArrayRecord(first.state_dict()),
-            num_rounds=told.warm + told.rounds,
+            num_rounds=options.warm + options.rounds,
             evaluate_fn=lambda number, arrays: timer.completed(number),
         )
         final.update(result.arrays.to_torch_state_dict())
@@ -96,7 +98,7 @@ def main() -> None:
     logging.getLogger("flwr").setLevel(logging.ERROR)
     run_simulation(
         server_app=server,
-        client_app=client_app(str(told.data)),
+        client_app=client_app(str(options.data)),
         num_supernodes=CLIENTS,
         backend_config={
             "init_args": {"num_cpus": 1, "log_to_driver": False, "logging_level": logging.ERROR},

@@ -20,7 +20,7 @@ from pfl.metrics import Metrics
 from pfl.model.pytorch import PyTorchModel
 from torch import nn
 
-from peers.script import Timer, Told
+from peers.script import Options, Timer
 
 
 class Softmax(nn.Linear):
@@ -55,16 +55,16 @@ class Rounds(TrainingProcessCallback):
 
 def main() -> None:
     """Run and report."""
-    told = Told()
-    timer = Timer(told)
+    options = Options()
+    timer = Timer(options)
     torch.set_num_threads(1)
-    images = torch.from_numpy(told.workload.real_images())
-    labels = torch.from_numpy(told.workload.labels).long()
+    images = torch.from_numpy(options.workload.real_images())
+    labels = torch.from_numpy(options.workload.labels).long()
     users = {k: Dataset(raw_data=[images[k], labels[k]], user_id=str(k)) for k in range(CLIENTS)}
     data = FederatedDataset(users.__getitem__, get_user_sampler("minimize_reuse", list(users)))
     module = Softmax()
     model = PyTorchModel(module, torch.optim.SGD, torch.optim.SGD(module.parameters(), lr=1.0))
-    total = told.warm + told.rounds
+    total = options.warm + options.rounds
     FederatedAveraging().run(
         NNAlgorithmParams(
             central_num_iterations=total,

@@ -1,4 +1,4 @@
-"""What the scripts of all libraries share: what they are told, and the one line of JSON that they print."""
+"""What the scripts of all libraries share: their options, and the line of JSON that they print."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from measures.stopwatch import Stopwatch
 from measures.workload import CLIENTS, Workload
 
 
-class Told:
+class Options:
     """The data, how many rounds warm the library up, and how many are timed after that."""
 
     def __init__(self) -> None:
@@ -28,26 +28,26 @@ class Told:
 
 
 class Timer:
-    """Told the number of completed rounds, it times those after the warm-up."""
+    """Given the number of completed rounds, it times those after the warm-up."""
 
-    def __init__(self, told: Told, *, family: bool = False) -> None:
-        self._told, self._family = told, family
+    def __init__(self, options: Options, *, family: bool = False) -> None:
+        self._options, self._family = options, family
         self._watch: Stopwatch | None = None
         self._spent: dict[str, float] = {}
 
     def completed(self, rounds: int) -> None:
         """`rounds` rounds are done."""
-        if rounds == self._told.warm:
+        if rounds == self._options.warm:
             self._watch = Stopwatch(family=self._family)
-        elif rounds == self._told.warm + self._told.rounds and self._watch is not None:
+        elif rounds == self._options.warm + self._options.rounds and self._watch is not None:
             self._spent = self._watch.read()
 
     def report(self, package: str, weights: Any, biases: Any) -> None:
         """Print the result."""
         result = {
             "version": version(package),
-            "updates": self._told.rounds * CLIENTS,
-            "loss": self._told.workload.loss(weights, biases),
+            "updates": self._options.rounds * CLIENTS,
+            "loss": self._options.workload.loss(weights, biases),
             **self._spent,
         }
         print(json.dumps(result), flush=True)

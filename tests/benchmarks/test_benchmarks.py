@@ -43,7 +43,7 @@ def test_simulator(part: str, headings: list[str], tmp_path: Path) -> None:
 
 
 def test_checking() -> None:
-    assert "us a job" in run("checking.py", "--jobs", "1000")
+    assert "us per job" in run("checking.py", "--jobs", "1000")
 
 
 def test_engine() -> None:
@@ -69,6 +69,29 @@ def test_against_an_older_commit() -> None:
     said = run("against.py", "HEAD", "--quick", "--turns", "1", "--only", "clock")
     assert "new/old" in said
     assert "clock, rayleigh channel" in said
+
+
+def test_calibration(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    printed = run(
+        "calibration.py", "--quick", "--tasks", "mnist", "--seeds", "200-201", "--json", str(figures)
+    )
+    assert "same partition" in printed
+    rows = json.loads(figures.read_text())
+    assert {"sharp", "block", "printed"} <= {row["prediction"] for row in rows}
+    assert all(row["fits"] for row in rows if row["probes"])
+
+
+def test_effort(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    small = ("--sizes", "3,1,4", "--qualities", "sharp", "--limit", "1")
+    assert "REPAIR" in run("effort.py", *small, "--json", str(figures))
+    assert "REPAIR" in run("effort.py", "--fit", str(figures))
+
+
+def test_accuracy() -> None:
+    printed = run("accuracy.py", "--tasks", "mnist", "--seeds", "1", "--slots", "6")
+    assert "fedasync: staleness mean" in printed
 
 
 def test_gram_ranking(tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ def make_docs() -> Any:
     spec = importlib.util.spec_from_file_location("make_docs", ROOT / "tools" / "make_docs.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "tools")  # as for a script
+        spec.loader.exec_module(module)
     return module
 
 
