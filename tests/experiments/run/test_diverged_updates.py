@@ -164,7 +164,7 @@ def test_people_are_told(finished: dmafl.Run, command: Any, tmp_path: Path) -> N
 
 def test_running_estimates_do_without_them(finished: dmafl.Run) -> None:
     rows = finished.periods.to_pandas()
-    assert set(finished.running) == set(finished.manifest["units"])
+    assert set(finished.running) == set(finished.manifest.units)
     for name, tasks in finished.running.items():
         assert set(tasks) == set(SMALL.tasks)
         for task, told in tasks.items():
