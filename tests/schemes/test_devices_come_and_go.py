@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any
 
 import pytest
-from dmafl.planning.online import Online
 
 import dmafl
 from dmafl.schedule.jobs import Schedule
