@@ -330,9 +330,9 @@ def test_verify_reads_every_output(
 
 
 STATES: dict[str, Callable[[Any], Any]] = {
-    "another time": lambda state: state["unit"]["clock"].update(now=99),
+    "another time": lambda state: state["unit"]["transport"].update(now=99),
     "another count of jobs": lambda state: state["unit"]["server"].update(jobs=99),
-    "no clock": lambda state: state["unit"].update(clock=[]),
+    "no transport": lambda state: state["unit"].update(transport=[]),
     "no server": lambda state: state["unit"].update(server={}),
     "no records": lambda state: state["unit"].pop("records"),
     "tasks = -1": lambda state: state["unit"]["server"].update(tasks=-1),

@@ -263,7 +263,7 @@ def test_a_forged_state_is_refused_without_a_traceback(tmp_path: Path) -> None:
     stop_early(tmp_path / "run", 6)
     path = tmp_path / "run" / "checkpoint" / "fedasync-s0" / "state.json"
     state = read_checked(path, "checkpoint")
-    state["unit"]["clock"] = {"now": "soon"}
+    state["unit"]["transport"] = {"now": "soon"}
     write_checked(path, state)
     with pytest.raises(BadInput, match="must be a whole checkpoint"):
         run(tmp_path / "run", resume=True)
