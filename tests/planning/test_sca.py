@@ -11,10 +11,12 @@ from dmafl.planning.loss_models.relaxed import RelaxedFrame, RelaxedSchedule
 from dmafl.planning.placement import place_jobs
 from dmafl.planning.resources.best_resources import solve_resources
 from dmafl.planning.sca.algorithm import ScaResult, sca
+from dmafl.planning.sca.couplings import couplings
+from dmafl.planning.sca.objective_surrogate import ObjectiveSurrogate, curvature
 from dmafl.planning.sca.relaxation import RelaxedProblem, first_point, occupied, relax
 from dmafl.planning.sca.status import ScaStatus
 from dmafl.planning.sca.subproblem import LinearRows
-from dmafl.planning.sca.surrogates import ObjectiveSurrogate, couplings, curvature, within
+from dmafl.planning.sca.trust_region import within
 from dmafl.reports.figures.trace import draw_trace
 from dmafl.schedule.rules import check_schedule
 from reference.product_form import ProductForm, product_sca

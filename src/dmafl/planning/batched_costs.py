@@ -17,9 +17,6 @@ from dmafl.planning.loss_models.job_batch import JobBatch
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.theory.jobs import TaskJobs
 
-JOBS_AT_ONCE = 6000
-"""Jobs of all decisions together that are worth looking at in one go; bounds the memory too."""
-
 
 @dataclass(frozen=True, eq=False)
 class BatchedCosts:
@@ -33,6 +30,10 @@ class BatchedCosts:
     """How much the latest upload misses its window; <= 0 if none does."""
     device_J: FloatArray
     """E^U + E^C of every job, (n, G)."""
+
+
+JOBS_AT_ONCE = 6000
+"""Jobs of all decisions together that are worth looking at in one go; bounds the memory too."""
 
 
 def how_many(task: TaskProblem) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+_KEYS = (("scheme", pa.string()), ("seed", pa.int64()), ("task", pa.string()))
+"""What a row of either table is about."""
 METRICS = pa.schema(
     [
-        ("scheme", pa.string()),
-        ("seed", pa.int64()),
-        ("task", pa.string()),
+        *_KEYS,
         ("aggregation", pa.int64()),
         ("time_s", pa.float64()),
         ("accuracy", pa.float64()),
@@ -26,9 +26,7 @@ METRICS = pa.schema(
 )
 PERIODS = pa.schema(
     [
-        ("scheme", pa.string()),
-        ("seed", pa.int64()),
-        ("task", pa.string()),
+        *_KEYS,
         ("device", pa.int64()),
         ("version", pa.int64()),
         ("slot", pa.int64()),

@@ -12,10 +12,11 @@ from dmafl.theory.constants import Constants
 from dmafl.theory.drift import drift_of_all
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.movement import movement
+from dmafl.theory.terms import SumOfTerms
 
 
 @dataclass(frozen=True)
-class BlockBound:
+class BlockBound(SumOfTerms):
     """Bound on the weighted mean squared gradient norm at the first models of the blocks, terms apart."""
 
     steps: float
@@ -27,11 +28,6 @@ class BlockBound:
     curvature: float
     gram_bias: float
     """Weighted mean of p' Gamma p alone, for reading."""
-
-    @property
-    def value(self) -> float:
-        """The bound."""
-        return sum(self.terms().values())
 
     def terms(self) -> dict[str, float]:
         """The terms by name, each over N; they add up to the bound."""

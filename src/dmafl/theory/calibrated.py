@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from dmafl.theory.features import Features
+from dmafl.theory.terms import SumOfTerms
 
 TRUSTED = 0.6
 """Cross-validated rank correlation below which a calibration comes with a warning."""
@@ -18,7 +19,7 @@ UNPROBED = ("drift", "window")
 
 
 @dataclass(frozen=True)
-class Prediction:
+class Prediction(SumOfTerms):
     """The loss that a schedule is predicted to reach, term by term."""
 
     constant: float
@@ -29,11 +30,6 @@ class Prediction:
     noise: float
     drift: float
     window: float
-
-    @property
-    def value(self) -> float:
-        """The predicted loss [nat]."""
-        return sum(self.terms().values())
 
     def terms(self) -> dict[str, float]:
         """The terms by name; they add up to the prediction."""

@@ -12,10 +12,11 @@ from dmafl.theory.drift import drift_of_all, drift_while_under_way
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.movement import movement, movement_adjoint
 from dmafl.theory.step_bias import bias, bias_slope_coefficients, drag
+from dmafl.theory.terms import SumOfTerms
 
 
 @dataclass(frozen=True)
-class SharpBound:
+class SharpBound(SumOfTerms):
     """Num / N, with the terms of Num apart. All are >= 0 but `drift`, which is signed."""
 
     steps: float
@@ -32,11 +33,6 @@ class SharpBound:
     staleness: float
     """2 sqrt(V_1) d_k + (beta + 2 rho_w) d_k^2."""
     window: float
-
-    @property
-    def value(self) -> float:
-        """The bound on the weighted mean squared gradient norm."""
-        return sum(self.terms().values())
 
     def terms(self) -> dict[str, float]:
         """The terms by name, each over N; they add up to the bound."""

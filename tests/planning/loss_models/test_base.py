@@ -8,6 +8,7 @@ import pytest
 
 from dmafl.planning.decision import jobs_from, times_of
 from dmafl.planning.loss_models.base import LossModel
+from dmafl.planning.loss_models.surrogate import ExpansionPoint
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.theory.jobs import TaskJobs
 from support.decisions import random_decision
@@ -70,7 +71,7 @@ def test_surrogates_touch_with_the_slopes_of_the_loss(model: str, strength: floa
     slopes = loss_model.slopes(jobs)
     of_work = slopes.batch / jobs.steps
     of_steps = slopes.steps - slopes.batch * jobs.batch / jobs.steps
-    default = LossModel.surrogate(loss_model, 2.0, jobs, None, strength)
+    default = LossModel.surrogate(loss_model, 2.0, ExpansionPoint(jobs, None, strength))
     size = ROUNDING * float(np.abs(of_steps).max())
     np.testing.assert_allclose(default.slopes(jobs)[0], 2.0 * of_steps, atol=size)
     np.testing.assert_allclose(default.slopes(jobs)[1], 2.0 * of_work, rtol=ROUNDING)

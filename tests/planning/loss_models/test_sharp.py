@@ -5,6 +5,7 @@ import pytest
 
 from dmafl.planning.loss_models.relaxed import RelaxedFrame, RelaxedSchedule
 from dmafl.planning.loss_models.sharp import RelaxedSharp, Sharp
+from dmafl.planning.loss_models.surrogate import ExpansionPoint
 from dmafl.planning.loss_models.task_frame import TaskFrame
 from dmafl.theory.sharp import sharp
 from support.small_jobs import draw_case
@@ -87,7 +88,7 @@ def test_surrogate(seed: int) -> None:
     curvature = alpha * (
         eta * np.maximum(2 * np.sqrt(delta) * drag + drag**2 * (2 * e - 1), 0.0) + 4 * rho_w * eta**2 * V2
     )
-    f = Sharp(c).surrogate(weight, jobs, None, 1.0)
+    f = Sharp(c).surrogate(weight, ExpansionPoint(jobs, None, 1.0))
     N = bound.steps
     linear = weight / N * (of_steps - curvature * e - bound.value * alpha * eta)
     np.testing.assert_allclose(f.steps, linear, atol=AGREE * float(np.abs(linear).max()))

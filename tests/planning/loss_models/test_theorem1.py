@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dmafl.planning.loss_models.relaxed import RelaxedFrame, RelaxedSchedule
+from dmafl.planning.loss_models.surrogate import ExpansionPoint
 from dmafl.planning.loss_models.theorem1 import Theorem1
 from dmafl.theory.constants import Constants
 from dmafl.theory.jobs import TaskJobs
@@ -54,7 +55,7 @@ def test_surrogate(seed: int) -> None:
     rho, V2 = c.weak_convexity, c.regularised_gradient_bound
     noise = 4.0 * c.smoothness * eta**2 * (D - 1) / D * c.variability**2 * c.sample_variance[jobs.device]
     local = 2.0 * rho * eta**2 * V2
-    f = model.surrogate(weight, jobs, None, 1.0)
+    f = model.surrogate(weight, ExpansionPoint(jobs, None, 1.0))
     linear = scale * (eta * c.dissimilarity[jobs.device] - noise / D - local * rho / 2 * eta)
     np.testing.assert_allclose(f.noise, scale * noise, rtol=AGREE)
     np.testing.assert_allclose(f.steps, linear, rtol=AGREE, atol=AGREE * float(np.abs(linear).max()))

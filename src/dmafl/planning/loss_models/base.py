@@ -21,7 +21,7 @@ from dmafl.planning.loss_models.job_batch import JobBatch
 from dmafl.planning.loss_models.label_slopes import Labelled
 from dmafl.planning.loss_models.relaxed import RelaxedFrame, RelaxedLoss
 from dmafl.planning.loss_models.slopes import Slopes, TimeSlopes, slopes_by_differences
-from dmafl.planning.loss_models.surrogate import Surrogate
+from dmafl.planning.loss_models.surrogate import ExpansionPoint, Surrogate
 from dmafl.planning.loss_models.task_frame import TaskFrame
 from dmafl.theory.gram_bias import Factors
 from dmafl.theory.jobs import TaskJobs
@@ -145,20 +145,10 @@ class LossModel(ABC):
         """Slopes, with respect to each T^C, of `weight` times what `smooth_value` leaves out, (G,)."""
         return np.zeros(len(jobs))
 
-    def surrogate(
-        self,
-        weight: float,
-        jobs: TaskJobs,
-        scores: FloatArray | None,
-        strength: float,
-        *,
-        with_bands: bool = False,
-    ) -> Surrogate:
-        """A convex function that touches `weight` times the loss at `jobs`, whose class scores are `scores`.
-
-        `strength`: of the curvature given to what is not convex, beside its own bands if `with_bands`.
-        """
-        return generic_surrogate(weight, jobs, self.slopes(jobs), self.time_slopes(jobs), strength)
+    def surrogate(self, weight: float, at: ExpansionPoint) -> Surrogate:
+        """A convex function that touches `weight` times the loss at the point."""
+        jobs = at.jobs
+        return generic_surrogate(weight, jobs, self.slopes(jobs), self.time_slopes(jobs), at.strength)
 
     # -- relaxed schedules ------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from dmafl.planning.loss_models.label_slopes import Labelled, label_slopes_and_c
 from dmafl.planning.loss_models.relaxed import RelaxedFrame, RelaxedLoss, RelaxedSchedule
 from dmafl.planning.loss_models.relaxed_labels import relaxed_label_bias
 from dmafl.planning.loss_models.slopes import Slopes
-from dmafl.planning.loss_models.surrogate import Surrogate, bend_of_ratio, curvature_by_size
+from dmafl.planning.loss_models.surrogate import ExpansionPoint, Surrogate, bend_of_ratio, curvature_by_size
 from dmafl.planning.loss_models.task_frame import TaskFrame
 from dmafl.planning.task_estimates import TaskEstimates
 from dmafl.scenario.model import Task
@@ -282,16 +282,9 @@ class Calibrated(DriftingLossModel):
             label = weight.label_bias * float(losses @ weights_of_slots(len(losses)))
         return seen - others + label + self.concentration_term(jobs)
 
-    def surrogate(
-        self,
-        weight: float,
-        jobs: TaskJobs,
-        scores: FloatArray | None,
-        strength: float,
-        *,
-        with_bands: bool = False,
-    ) -> Surrogate:
+    def surrogate(self, weight: float, at: ExpansionPoint) -> Surrogate:
         """See `LossModel`."""
+        jobs, scores = at.jobs, at.scores
         th, e, a = self.calibration.weights, jobs.steps, jobs.mix
         noise, S = weight * th.noise, float(a @ e)
         A_e = a * (2.0 / jobs.batch - 1.0 / jobs.samples)
@@ -304,13 +297,13 @@ class Calibrated(DriftingLossModel):
             of_labels, label_band = label_slopes_and_curvature(known, scores)
         of_labels = weight * th.label_bias * of_labels
         biases = weight * self._balance_slopes(jobs) + of_labels
-        curvature = curvature_by_size(of_labels if with_bands else biases, e, strength)
+        curvature = curvature_by_size(of_labels if at.with_bands else biases, e, at.strength)
         drift = self.drift_weights(jobs).times(weight)
         of_ends, of_compute = slopes_of_jobs(jobs, self.constants, drift)
         bands = []
-        if with_bands and self.knows_balance:
+        if at.with_bands and self.knows_balance:
             bands.append([weight * diagonal for diagonal in gram_band(self.balance, jobs)])
-        if with_bands and label_band:
+        if at.with_bands and label_band:
             bands.append([weight * th.label_bias * diagonal for diagonal in label_band])
         return Surrogate(
             steps=biases - curvature * e - noise * a * (1.0 / jobs.samples + ratio) / S,

@@ -13,13 +13,6 @@ from dmafl.theory.label_bias import class_scores, loss_by_bias_slopes, loss_by_b
 from dmafl.theory.label_flow import flow
 from dmafl.theory.label_mix import LabelMix
 
-_STEP = 1e-5
-"""Change of a class score, and relative change of a time, for derivatives of one job's flow."""
-
-
-REACH = 20
-"""Slots that feel a job, for the curvature."""
-
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
@@ -78,6 +71,10 @@ def label_slopes(task: Labelled, after: FloatArray) -> FloatArray:
     `after`: the class scores after every slot.
     """
     return _pulled(task, after, *_of_flow(task, after), loss_by_bias_slopes(after, task.labels.asked))
+
+
+REACH = 20
+"""Slots that feel a job, for the curvature."""
 
 
 def label_slopes_and_curvature(task: Labelled, after: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
@@ -142,6 +139,10 @@ def _band(felt: FloatArray, bend: FloatArray) -> list[FloatArray]:
         for j in range(d, width):  # slots k - j and k - j + d
             band[d][: G - j] += products[j:, j, j - d]
     return band
+
+
+_STEP = 1e-5
+"""Change of a class score, and relative change of a time, for derivatives of one job's flow."""
 
 
 def _flow_slopes(x: FloatArray, held: FloatArray, time: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -20,7 +20,7 @@ from dmafl.planning.loss_models.grid_bound import POINTS, least_sum
 from dmafl.planning.loss_models.job_batch import JobBatch
 from dmafl.planning.loss_models.relaxed import RelaxedFrame, RelaxedLoss, RelaxedSchedule
 from dmafl.planning.loss_models.slopes import Slopes
-from dmafl.planning.loss_models.surrogate import Movement, Surrogate, bend_of_ratio
+from dmafl.planning.loss_models.surrogate import ExpansionPoint, Movement, Surrogate, bend_of_ratio
 from dmafl.planning.loss_models.task_frame import TaskFrame
 from dmafl.planning.task_estimates import TaskEstimates
 from dmafl.scenario.model import Task
@@ -148,16 +148,9 @@ class Sharp(DriftingLossModel):
         """See `LossModel`."""
         return self.value(jobs) - self.overlap_value(jobs)
 
-    def surrogate(
-        self,
-        weight: float,
-        jobs: TaskJobs,
-        scores: FloatArray | None,
-        strength: float,
-        *,
-        with_bands: bool = False,
-    ) -> Surrogate:
+    def surrogate(self, weight: float, at: ExpansionPoint) -> Surrogate:
         """See `LossModel`."""
+        jobs = at.jobs
         c, alpha, eta, e, B = self.constants, jobs.mix, jobs.rate, jobs.steps, jobs.batch
         beta, rho_w, V2 = c.smoothness, c.weak_convexity, c.regularised_gradient_bound
         bound = sharp(jobs, c)

@@ -10,9 +10,6 @@ import numpy as np
 from dmafl.base.arrays import FloatArray
 from dmafl.theory.jobs import TaskJobs
 
-STEP = 1e-5
-"""Relative change of steps or batch for a derivative by central differences."""
-
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
@@ -34,6 +31,10 @@ class TimeSlopes:
     """To a second from a job's download to its aggregation, (G,)."""
     horizon_s: float
     """To the end of the task."""
+
+
+STEP = 1e-5
+"""Relative change of steps or batch for a derivative by central differences."""
 
 
 def slopes_by_differences(value: Callable[[TaskJobs], float], jobs: TaskJobs) -> Slopes:

@@ -19,6 +19,19 @@ from dmafl.theory.movement import movement, movement_adjoint
 
 
 @dataclass(frozen=True, eq=False)
+class ExpansionPoint:
+    """Where a surrogate touches the loss, and how it bends."""
+
+    jobs: TaskJobs
+    scores: FloatArray | None
+    """Of the classes after every slot, (G, C), where they count."""
+    strength: float
+    """Of the curvature given to what is not convex."""
+    with_bands: bool = False
+    """Whether the Hessian of biases has bands of its own beside that curvature."""
+
+
+@dataclass(frozen=True, eq=False)
 class Movement:
     """sum_k [linear_k d_k + square_k d_k^2], d_k the movement of the model while job k is under way."""
 

@@ -13,7 +13,7 @@ from dmafl.planning.loss_models.base import LossModel
 from dmafl.planning.loss_models.drift_terms import as_early_as_can_be
 from dmafl.planning.loss_models.relaxed import RelaxedFrame, RelaxedLoss, RelaxedSchedule
 from dmafl.planning.loss_models.slopes import Slopes, TimeSlopes
-from dmafl.planning.loss_models.surrogate import Surrogate
+from dmafl.planning.loss_models.surrogate import ExpansionPoint, Surrogate
 from dmafl.planning.task_estimates import TaskEstimates
 from dmafl.scenario.model import Task
 from dmafl.theory.constants import Constants
@@ -86,16 +86,9 @@ class Theorem1(LossModel):
         loss = per_slot(jobs) * (eta * e * c.dissimilarity + noise)
         return np.asarray(loss - np.take_along_axis(loss, jobs.device[slots, None], axis=1))
 
-    def surrogate(
-        self,
-        weight: float,
-        jobs: TaskJobs,
-        scores: FloatArray | None,
-        strength: float,
-        *,
-        with_bands: bool = False,
-    ) -> Surrogate:
+    def surrogate(self, weight: float, at: ExpansionPoint) -> Surrogate:
         """See `LossModel`."""
+        jobs = at.jobs
         c, eta, D = self.constants, jobs.rate, jobs.samples
         scale = weight * per_slot(jobs)
         noise = noise_factor(c, eta, D, c.sample_variance[jobs.device])

@@ -16,7 +16,7 @@ from dmafl.base.arrays import FloatArray
 from dmafl.planning.decision import TaskDecision, Times, cost_of, times_of
 from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.effort_costs import Work
-from dmafl.planning.loss_models.surrogate import Surrogate
+from dmafl.planning.loss_models.surrogate import ExpansionPoint, Surrogate
 from dmafl.planning.problem import Problem
 from dmafl.planning.resources.cone_program import ConeProgram, ShadowPrices
 from dmafl.planning.resources.fixed_schedule import FixedSchedule, Point, fixed_schedule
@@ -196,7 +196,7 @@ class _Cost:
         tasks, jobs = self.fixed.problem.tasks, self.jobs(point)
         known = zip(tasks, jobs, scores_of(tasks, jobs), strict=True)
         return [
-            task.loss_model.surrogate(task.weight, its_jobs, scores, strength)
+            task.loss_model.surrogate(task.weight, ExpansionPoint(its_jobs, scores, strength))
             for task, its_jobs, scores in known
         ]
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import coo_matrix, csc_matrix
 
 from dmafl.base.arrays import FloatArray, IntArray
-from dmafl.planning.loss_models.surrogate import Movement, Surrogate
+from dmafl.planning.loss_models.surrogate import ExpansionPoint, Movement, Surrogate
 from dmafl.planning.resources.fixed_schedule import FixedSchedule
 from dmafl.planning.resources.limits import Limits
 from dmafl.theory.jobs import TaskJobs
@@ -69,7 +69,7 @@ class TaskModel:
         """Add the task's gradient and the Hessian of its surrogate; returns the size of the system with its borders."""
         lim, jobs, place = self.limits, self.jobs, self.place
         task = self.fixed.problem.tasks[self.number]
-        f = task.loss_model.surrogate(task.weight, jobs, scores, strength, with_bands=True)
+        f = task.loss_model.surrogate(task.weight, ExpansionPoint(jobs, scores, strength, with_bands=True))
         e_col, q_col = lim.e[place], lim.q[place]
         unit_e, unit_q = lim.unit_e[place], lim.unit_q[place]
         of_e, of_q = f.slopes(jobs)

@@ -12,11 +12,11 @@ from dmafl.base.arrays import FloatArray
 from dmafl.planning.decision import TaskDecision
 from dmafl.planning.effort import UNLIMITED, CutOff, Effort
 from dmafl.planning.problem import Problem
+from dmafl.planning.sca.couplings import couplings, violation
 from dmafl.planning.sca.iterations import Iteration, Penalties, ScaIterations
 from dmafl.planning.sca.relaxation import NoCandidate, RelaxedProblem, first_point, relax
 from dmafl.planning.sca.rounding import nudged, rounded, with_samples
 from dmafl.planning.sca.status import ScaStatus
-from dmafl.planning.sca.surrogates import couplings, violation
 
 FIRST_ITERATIONS = 14
 """Iterations without an integrality penalty."""

@@ -11,9 +11,10 @@ import numpy as np
 from dmafl.base.arrays import FloatArray
 from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.effort_costs import Work
+from dmafl.planning.sca.couplings import Coupling, couplings
+from dmafl.planning.sca.objective_surrogate import Curvature, ObjectiveSurrogate, curvature
 from dmafl.planning.sca.relaxation import RelaxedProblem
 from dmafl.planning.sca.subproblem import LinearRows, ScaSubproblem, Step
-from dmafl.planning.sca.surrogates import Coupling, Curvature, ObjectiveSurrogate, couplings, curvature
 
 EPSILONS = (1.0, 0.5, 0.25)
 """Step sizes epsilon that are tried, in this order, before lambda grows."""

@@ -15,8 +15,10 @@ from scipy.sparse import block_diag, bmat, csc_matrix, csr_matrix, diags, eye, v
 
 from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.planning.effort import UNLIMITED, Effort
+from dmafl.planning.sca.couplings import Coupling
+from dmafl.planning.sca.objective_surrogate import ObjectiveSurrogate
 from dmafl.planning.sca.relaxation import RelaxedProblem, RelaxedTask
-from dmafl.planning.sca.surrogates import LOGARITHMS, TRUST, Coupling, ObjectiveSurrogate
+from dmafl.planning.sca.trust_region import LOGARITHMS, TRUST
 
 TOLERANCE = 1e-6
 """Of the conic solver, with the objective's steepest slope scaled to 1; steps are judged by the truth."""

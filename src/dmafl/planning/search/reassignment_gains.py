@@ -14,9 +14,6 @@ from dmafl.planning.problem import TaskProblem
 from dmafl.planning.search.prices import UnitCosts
 from dmafl.theory.jobs import TaskJobs
 
-AT_ONCE = 1_000_000
-"""Pairs of slot and device that are looked at together: bounds the memory."""
-
 
 @dataclass(frozen=True, eq=False)
 class ReassignmentGains:
@@ -27,6 +24,10 @@ class ReassignmentGains:
     device: IntArray
     steps: FloatArray
     batch: FloatArray
+
+
+AT_ONCE = 1_000_000
+"""Pairs of slot and device that are looked at together: bounds the memory."""
 
 
 def reassignment_gains(
