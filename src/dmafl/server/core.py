@@ -73,11 +73,7 @@ class Server:
         Yields a result that is not there yet, to be asked again when it is, and None after each event. The state is
         whole at every yield and may be saved: an upload that waits for its result is kept in `arrived`.
         """
-        if not self.begun:
-            self.begun = True
-            for task, policy in enumerate(self.policies):
-                self.recorder.on_aggregation(task, 0, self.versions[task].current, self.transport.now)
-                self._order(task, policy.begin())
+        self._begin()
         event: Event | None = self.arrived
         while True:
             if event is None:
@@ -98,12 +94,11 @@ class Server:
                 case Left():
                     self._leave(event.device)
                 case Joined():
-                    for task, policy in enumerate(self.policies):
-                        self._order(task, policy.on_device_joined(event.device, self.transport.now))
+                    self._join(event.device)
                 case Tick():
                     self.recorder.on_tick(self.transport.now)
                 case Quiet():
-                    if all(self.done(task) for task in range(len(self.slots))):
+                    if self._all_done():
                         return
                 case None:
                     if not self._release_one():
@@ -115,6 +110,10 @@ class Server:
         """Whether the task has all its slots."""
         return self.versions[task].number >= self.slots[task]
 
+    def _all_done(self) -> bool:
+        """Whether every task has all its slots."""
+        return all(self.done(task) for task in range(len(self.slots)))
+
     @property
     def in_flight(self) -> list[int]:
         """Jobs under way of each task."""
@@ -124,6 +123,20 @@ class Server:
         return counts
 
     # -- orders ---------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Show the first models, and order the first jobs, unless that was done before."""
+        if self.begun:
+            return
+        self.begun = True
+        for task, policy in enumerate(self.policies):
+            self.recorder.on_aggregation(task, 0, self.versions[task].current, self.transport.now)
+            self._order(task, policy.begin())
+
+    def _join(self, device: int) -> None:
+        """Ask every policy what a device does that is back."""
+        for task, policy in enumerate(self.policies):
+            self._order(task, policy.on_device_joined(device, self.transport.now))
 
     def _order(self, task: int, dispatches: Sequence[Dispatch]) -> None:
         """Hand orders to the transport; a device that cannot take one is lost, and the policy asked again."""
