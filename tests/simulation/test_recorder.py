@@ -12,6 +12,7 @@ from dmafl.server.messages import Job, Period
 from dmafl.server.recorder import Taken
 from dmafl.server.updates import UpdateCheck
 from dmafl.simulation.ledger import TaskEnergy
+from dmafl.simulation.model_tests import ModelTests
 from dmafl.simulation.observer import Nobody
 from dmafl.simulation.recorder import RunRecorder
 from dmafl.simulation.run_name import RunName
@@ -41,7 +42,9 @@ def recorder() -> RunRecorder:
     world = World.resolve(scenario())
     trainers = Trainers(world.scenario, components(world.scenario))
     watched = [trainers.of(0).watched_devices(0)]
-    made = RunRecorder(RunName("mine", 0), world, WallClock(), InProcess(trainers), watched, Nobody())
+    name = RunName("mine", 0)
+    tests = ModelTests(name, world, WallClock(), InProcess(trainers), watched, Nobody())
+    made = RunRecorder(name, world, tests, Nobody())
     made.on_aggregation(0, 0, trainers.of(0).first_model(0), 0.0)
     return made
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,25 +15,14 @@ from dmafl.simulation.model_tests import ModelTests
 from dmafl.simulation.observer import Observer
 from dmafl.simulation.records import AGGREGATED, DIVERGED, METRICS, NOT_AGGREGATED, PERIODS
 from dmafl.simulation.run_name import RunName
-from dmafl.simulation.run_transport import Meter
-from dmafl.training.workers import Workers
 from dmafl.world.world import World
 
 
 class RunRecorder:
     """Notes what the server reports, has its models tested, and hands out finished rows."""
 
-    def __init__(
-        self,
-        name: RunName,
-        world: World,
-        meter: Meter,
-        workers: Workers,
-        watched: Sequence[Sequence[int]],
-        observer: Observer,
-    ) -> None:
-        """`watched`: of each task, the devices whose data the gradient of the global loss is estimated from."""
-        self.tests = ModelTests(name, world, meter, workers, watched, observer)
+    def __init__(self, name: RunName, world: World, tests: ModelTests, observer: Observer) -> None:
+        self.tests = tests
         self._name, self._observer = name, observer
         self._tasks = world.task_names
         self._learning_rates = [task.learning_rate for task in world.scenario.tasks.values()]

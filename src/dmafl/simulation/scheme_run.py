@@ -10,7 +10,7 @@ from dmafl.server.core import Server, named
 from dmafl.server.messages import Arrays, Job, Plain, Result
 from dmafl.server.policy import Policy
 from dmafl.simulation.clock import VirtualClock
-from dmafl.simulation.model_tests import total_J
+from dmafl.simulation.model_tests import ModelTests, total_J
 from dmafl.simulation.observer import Nobody, Observer
 from dmafl.simulation.outcome import DeviceLoss, SchemeOutcome, TaskOutcome
 from dmafl.simulation.recorder import RunRecorder
@@ -59,7 +59,8 @@ class SchemeRun:
         self.observer: Observer = observer if observer is not None else Nobody()
         watched = [trainer.watched_devices(task) for task in range(world.task_count)]
         name = RunName(scheme, self.seed)
-        self.records = RunRecorder(name, world, transport, workers, watched, self.observer)
+        tests = ModelTests(name, world, transport, workers, watched, self.observer)
+        self.records = RunRecorder(name, world, tests, self.observer)
         first = [trainer.first_model(task) for task in range(world.task_count)]
         self.server = Server(first, world.slots.tolist(), policies, transport, self.records)
 

@@ -189,9 +189,8 @@ class Calibrated(DriftingLossModel):
 
     def _path(self, jobs: TaskJobs) -> LabelPath | None:
         """The class scores of a schedule; None where labels do not count."""
-        if self.labels is None or self.calibration.weights.label_bias <= 0:
-            return None
-        return LabelPath.of(jobs, self.labels, self.calibration.response)
+        known = self.labelled(jobs)
+        return None if known is None else LabelPath.of(known)
 
     def labelled(self, jobs: TaskJobs) -> Labelled | None:
         """See `LossModel`."""

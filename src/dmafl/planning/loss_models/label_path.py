@@ -13,10 +13,8 @@ import numpy as np
 
 from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.planning.loss_models.label_slopes import Labelled, label_slopes, weights_of_slots
-from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.label_bias import class_scores, loss_by_bias
 from dmafl.theory.label_flow import flow
-from dmafl.theory.label_mix import LabelMix
 
 FORGOTTEN = 0.005
 """What is left of a class score when later slots no longer feel it."""
@@ -29,21 +27,19 @@ ROWS_AT_ONCE = 8192
 class LabelPath:
     """Class scores before and after every slot of a schedule, and the loss by label bias after each."""
 
-    jobs: TaskJobs
-    labels: LabelMix
-    response: float
+    task: Labelled
     scores: FloatArray
     """(G + 1, C); row g is what version g has."""
     losses: FloatArray
     """(G,)."""
 
     @classmethod
-    def of(cls, jobs: TaskJobs, labels: LabelMix, response: float) -> LabelPath:
+    def of(cls, task: Labelled) -> LabelPath:
         """Follow the class scores through all slots."""
-        time = response * jobs.rate * jobs.steps
-        after = class_scores(jobs.device, jobs.version, jobs.mix, time, labels.held)
+        jobs, labels = task.jobs, task.labels
+        after = class_scores(jobs.device, jobs.version, jobs.mix, task.time, labels.held)
         scores = np.concatenate([np.zeros((1, after.shape[1])), after])
-        return cls(jobs, labels, response, scores, loss_by_bias(after, labels.asked))
+        return cls(task, scores, loss_by_bias(after, labels.asked))
 
     @property
     def mean(self) -> float:
@@ -52,12 +48,12 @@ class LabelPath:
 
     def slopes(self) -> FloatArray:
         """Derivative of the mean with respect to each job's steps, (G,)."""
-        return label_slopes(Labelled(self.jobs, self.labels, self.response), self.scores[1:])
+        return label_slopes(self.task, self.scores[1:])
 
     def replacements(self, slots: IntArray, candidates: IntArray) -> FloatArray:
         """What the mean gains if slots[r] alone is completed by candidates[r, k], the shape of `candidates`."""
         slot = np.repeat(slots, candidates.shape[1])
-        return self._changes(slot, candidates.ravel(), self.jobs.steps[slot]).reshape(candidates.shape)
+        return self._changes(slot, candidates.ravel(), self.task.jobs.steps[slot]).reshape(candidates.shape)
 
     def _changes(self, slot: IntArray, device: IntArray, steps: FloatArray) -> FloatArray:
         """What the mean gains if slot[r] alone has device[r] and steps[r], for every row r."""
@@ -68,7 +64,8 @@ class LabelPath:
         return out
 
     def _followed(self, slot: IntArray, device: IntArray, steps: FloatArray) -> FloatArray:
-        jobs, G, held = self.jobs, len(self.jobs), self.labels.held
+        jobs, held = self.task.jobs, self.task.labels.held
+        G = len(jobs)
         rows = np.arange(len(slot))
         reach = self._reach()
         # What each row's versions slot, slot + 1, ... have; those before are as they were.
@@ -85,13 +82,13 @@ class LabelPath:
             received = np.where(
                 (back >= 0)[:, None], changed[rows, np.maximum(back, 0)], self.scores[jobs.version[g]]
             )
-            local = flow(received, held[who], self.response * jobs.rate[g] * e)
+            local = flow(received, held[who], self.task.response * jobs.rate[g] * e)
             changed[:, k + 1] = changed[:, k] + jobs.mix[g, None] * (local - changed[:, k])
-            now = loss_by_bias(changed[:, k + 1], self.labels.asked)
+            now = loss_by_bias(changed[:, k + 1], self.task.labels.asked)
             gained += np.where(live, weights[g] * (now - self.losses[g]), 0.0)
         return gained
 
     def _reach(self) -> int:
         """How many slots feel a change."""
-        kept = 1.0 - min(float(np.median(self.jobs.mix)), 0.99)
-        return int(min(np.ceil(np.log(FORGOTTEN) / np.log(kept)) + 1, MOST_SLOTS, len(self.jobs)))
+        kept = 1.0 - min(float(np.median(self.task.jobs.mix)), 0.99)
+        return int(min(np.ceil(np.log(FORGOTTEN) / np.log(kept)) + 1, MOST_SLOTS, len(self.task.jobs)))

@@ -21,8 +21,6 @@ from dmafl.planning.loss_models.surrogate import Surrogate
 from dmafl.planning.resources.fixed_schedule import FixedSchedule, Point
 from dmafl.planning.resources.limits import Limits, Rows
 
-TOLERANCE = 1e-9
-"""Of the cone solver: feasibility and gap, relative."""
 _ACCEPTED = ("Solved", "AlmostSolved", "InsufficientProgress", "MaxIterations", "NumericalError")
 
 
@@ -285,6 +283,10 @@ def _joined_rows(
     largest = abs(A[:plain]).max(axis=1).toarray().ravel() if plain else np.empty(0)
     factor[:plain] = 1.0 / np.where(largest > 0, largest, 1.0)
     return (diags(factor) @ A).tocsc(), b * factor, factor
+
+
+TOLERANCE = 1e-9
+"""Of the cone solver: feasibility and gap, relative."""
 
 
 def _settings(effort: Effort) -> clarabel.DefaultSettings:

@@ -23,12 +23,6 @@ from dmafl.planning.sca.trust_region import CURVATURE_BOUND
 _POWER_ITERATIONS = 4
 _DIRECTIONS = 3
 """Directions of a block in which the objective may bend more than elsewhere."""
-LEAST_CURVATURE = 0.05
-"""Curvature of a block that is always assumed, in slopes per unit."""
-_SMALL = 1e-4
-"""Step of the differences of gradients that measure curvature."""
-SAFETY = 1.5
-"""Factor on a measured curvature, since it changes within the trust region."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +58,12 @@ class ObjectiveSurrogate:
     def above(self, d: FloatArray) -> float:
         """The surrogate."""
         return self.value + float(self.gradient @ d) + 0.5 * self.curvature(d)
+
+
+LEAST_CURVATURE = 0.05
+"""Curvature of a block that is always assumed, in slopes per unit."""
+SAFETY = 1.5
+"""Factor on a measured curvature, since it changes within the trust region."""
 
 
 def curvature(relaxed: RelaxedProblem, v: FloatArray, seed: int = 0, effort: Effort = UNLIMITED) -> Curvature:
@@ -103,6 +103,10 @@ def curvature(relaxed: RelaxedProblem, v: FloatArray, seed: int = 0, effort: Eff
     for task in relaxed.tasks:
         most = max(most, SAFETY * _left(relaxed, task, v, known, rng, effort))
     return replace(known, most=most)
+
+
+_SMALL = 1e-4
+"""Step of the differences of gradients that measure curvature."""
 
 
 def _hessian(
