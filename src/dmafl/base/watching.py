@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Watcher(Protocol):
-    """Receives the progress of a measurement, a sweep or a study. `name`: a task, `points` or `units`."""
+    """Receives the progress of a measurement, a sweep or a study. `name`: a task, `points` or `study runs`."""
 
     def stage(self, name: str, text: str) -> None:
         """What is being done for `name` now."""

@@ -295,10 +295,10 @@ def test_the_view_counts_units_and_tells_of_failures(terminal: bool) -> None:
             watcher.stage("svhn", "constants")
             watcher.total("svhn", 2, 0)
             watcher.ended("svhn", "0")
-        view.total("units", 3, 1)
+        view.total("study runs", 3, 1)
         for study_run, problem in ((first, ""), (second, "no [memory] left")):
-            view.begun("units", study_run.name)
-            view.ended("units", study_run.name, problem)
+            view.begun("study runs", study_run.name)
+            view.ended("study runs", study_run.name, problem)
     told = out.file.getvalue()
     assert ("2/2" if terminal else f"2 of 2: {second.name}: failed: no [memory] left") in told
     if not terminal:

@@ -36,31 +36,31 @@ TINY = Study(
     effort=0.5,
     probes=12,
 )
-UNITS = 1 + 2 * 3 + 2 * 3
+STUDY_RUNS = 1 + 2 * 3 + 2 * 3
 TRAIN, TEST = 1500, 100
 
 
 class Seen(Silent):
-    """Counts units."""
+    """Counts runs of the study."""
 
     def __init__(self) -> None:
         self.wanted = 0
         self.states: list[str] = []
 
     def total(self, name: str, pieces: int, done: int) -> None:
-        self.wanted = pieces - done if name == "units" else self.wanted
+        self.wanted = pieces - done if name == "study runs" else self.wanted
 
     def begun(self, name: str, piece: str) -> None:
         self.states.append("begun")
 
     def ended(self, name: str, piece: str, problem: str = "") -> None:
-        if name == "units":  # and no probe of the measuring before
+        if name == "study runs":  # and no probe of the measuring before
             self.states.append(problem or "finished")
 
 
 @contextmanager
 def stopped_after_one(seen: Seen) -> Iterator[None]:
-    """As if Ctrl-C were pressed when the first unit has finished."""
+    """As if Ctrl-C were pressed when the first run has finished."""
 
     @contextmanager
     def asked() -> Iterator[object]:
@@ -95,17 +95,17 @@ def results(folder: Path, data: Path) -> Results:
         patch.setenv("DMAFL_CACHE_DIR", str(folder / "cache"))
         with stopped_after_one(first), pytest.raises(Interrupted):
             reproduce(TINY, kept, work=folder / "work", workers=2, data_dir=data, watcher=first)
-        assert first.wanted == UNITS
+        assert first.wanted == STUDY_RUNS
         assert first.states.count("finished") == 1
         assert reproduce(TINY, kept, work=folder / "work", workers=2, data_dir=data, watcher=then) == []
-    assert UNITS - 2 <= then.wanted < UNITS
+    assert STUDY_RUNS - 2 <= then.wanted < STUDY_RUNS
     assert then.states.count("finished") == then.wanted
     return kept
 
 
 def test_all_is_there_and_nothing_runs_again(results: Results, folder: Path, data: Path) -> None:
     found, missing = kept_outcomes(TINY, results)
-    assert (len(found), missing) == (UNITS, 0)
+    assert (len(found), missing) == (STUDY_RUNS, 0)
     again = Seen()
     assert reproduce(TINY, results, work=folder / "work", workers=2, data_dir=data, watcher=again) == []
     assert (again.wanted, again.states) == (0, [])
@@ -161,7 +161,7 @@ def test_the_command_shows_all_claims(command) -> None:
     code, told = command("--cached")
     assert code == 0
     assert all(name in told for name in ("C1", "C10", "Energy to fedasync's accuracy"))
-    assert f"{UNITS} of {UNITS} study runs are there" in told
+    assert f"{STUDY_RUNS} of {STUDY_RUNS} study runs are there" in told
 
 
 def test_the_command_shows_the_claims_that_were_asked_for_and_writes_all(command, tmp_path: Path) -> None:
