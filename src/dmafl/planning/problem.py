@@ -32,8 +32,6 @@ MOST_ENTRIES = 50_000_000
 """Of one table of a task: 400 MB."""
 TABLES = {"slots": "devices", "max_staleness": "kinds of staleness"}
 """What there is of every slot, by the setting to lower."""
-TRANSFERS_AT_ONCE = 1_000_000
-"""Transfers that are computed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,6 +252,10 @@ def _must_fit(world: World) -> None:
                     ShownAsIs(f"{task.slots:,} slots times {wide:,} {TABLES[key]}"),
                     "Lower it, or run a scheme that needs no plan.",
                 )
+
+
+TRANSFERS_AT_ONCE = 1_000_000
+"""Transfers that are computed at a time."""
 
 
 def _transfers(

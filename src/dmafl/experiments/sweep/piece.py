@@ -33,14 +33,14 @@ class SweepPiece:
     data_dir: Path | None = None
 
     @property
-    def key(self) -> str:
-        """The name of its folder, which follows from its content."""
-        return self.folder.name
-
-    @property
     def name(self) -> str:
         """For a person."""
         return self.point.label
+
+    @property
+    def key(self) -> str:
+        """The name of its folder, which follows from its content."""
+        return self.folder.name
 
     def is_done(self) -> bool:
         """Whether it is done and its files can be read; a damaged point is put aside, which is said."""

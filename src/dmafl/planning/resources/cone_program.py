@@ -15,13 +15,12 @@ import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix, diags, vstack
 
 from dmafl.base.arrays import FloatArray, IntArray
+from dmafl.planning.conic_solver import conic_settings
 from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.effort_costs import Work
 from dmafl.planning.loss_models.surrogate import Surrogate
 from dmafl.planning.resources.fixed_schedule import FixedSchedule, Point
 from dmafl.planning.resources.limits import Limits, Rows
-
-_ACCEPTED = ("Solved", "AlmostSolved", "InsufficientProgress", "MaxIterations", "NumericalError")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +47,12 @@ class Answer:
     """By how much the windows are stretched, one for each of `FixedSchedule.window_rows`; 0 unless allowed."""
     battery_slack_J: FloatArray
     """By how much the batteries are enlarged, (I,)."""
+
+
+TOLERANCE = 1e-9
+"""Of the conic solver: feasibility and gap, relative."""
+ACCEPTED = ("Solved", "AlmostSolved", "InsufficientProgress", "MaxIterations", "NumericalError")
+"""Statuses of the conic solver whose point is used; the objective judges it."""
 
 
 class ConeProgram:
@@ -247,14 +252,19 @@ class ConeProgram:
             *self._cones,
         ]
         solver = clarabel.DefaultSolver(
-            diags(square / size, format="csc"), cost / size, A, b, cones, _settings(self.effort)
+            diags(square / size, format="csc"),
+            cost / size,
+            A,
+            b,
+            cones,
+            conic_settings(self.effort, TOLERANCE),
         )
         solution = solver.solve()
         self.effort.look()
         status = str(solution.status)
         x, dual = np.asarray(solution.x), np.asarray(solution.z) * size
         infeasible = "Infeasible" in status
-        usable = bool(np.isfinite(x).all()) and not infeasible and status in _ACCEPTED
+        usable = bool(np.isfinite(x).all()) and not infeasible and status in ACCEPTED
         return self._answer(x, dual * factor, usable, infeasible)
 
     def _answer(self, x: FloatArray, dual: FloatArray, solved: bool, infeasible: bool) -> Answer:
@@ -283,17 +293,3 @@ def _joined_rows(
     largest = abs(A[:plain]).max(axis=1).toarray().ravel() if plain else np.empty(0)
     factor[:plain] = 1.0 / np.where(largest > 0, largest, 1.0)
     return (diags(factor) @ A).tocsc(), b * factor, factor
-
-
-TOLERANCE = 1e-9
-"""Of the cone solver: feasibility and gap, relative."""
-
-
-def _settings(effort: Effort) -> clarabel.DefaultSettings:
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.max_threads = 1
-    if effort.timed:
-        settings.time_limit = effort.time_left_s
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
-    return settings

@@ -18,9 +18,6 @@ from dmafl.planning.sca.relaxation import RelaxedProblem, RelaxedTask
 from dmafl.planning.sca.sparse import sparse_of
 from dmafl.planning.sca.trust_region import CURVATURE_BOUND, GROWTH_BOUND
 
-MARGIN = 1e-6
-"""Share of windows and batteries that is kept free, for what the conic solver leaves open."""
-
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
@@ -136,6 +133,10 @@ def _slots_of(task: RelaxedTask, part: str) -> tuple[IntArray, IntArray]:
     """The slots, and where a part is for each."""
     slots = np.arange(task.shape[0])
     return slots, task.at[part].start + slots
+
+
+MARGIN = 1e-6
+"""Share of windows and batteries that is kept free, for what the conic solver leaves open."""
 
 
 def _battery(relaxed: RelaxedProblem, v: FloatArray) -> Coupling:

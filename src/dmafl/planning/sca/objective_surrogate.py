@@ -20,10 +20,6 @@ from dmafl.planning.sca.relaxation import RelaxedProblem, RelaxedTask
 from dmafl.planning.sca.sparse import sparse_of
 from dmafl.planning.sca.trust_region import CURVATURE_BOUND
 
-_POWER_ITERATIONS = 4
-_DIRECTIONS = 3
-"""Directions of a block in which the objective may bend more than elsewhere."""
-
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
@@ -52,8 +48,11 @@ class ObjectiveSurrogate:
     """O(v_m) + grad O d + curvature(d) / 2, where the curvature contains lambda."""
 
     value: float
+    """O(v_m)."""
     gradient: FloatArray
+    """Of O at v_m, (n,)."""
     curvature: Curvature
+    """Of O around v_m; contains lambda."""
 
     def above(self, d: FloatArray) -> float:
         """The surrogate."""
@@ -119,6 +118,11 @@ def _hessian(
     task.objective(v + step * direction, up)
     task.objective(v - step * direction, down)
     return np.asarray((up - down) / (2.0 * step))
+
+
+_POWER_ITERATIONS = 4
+_DIRECTIONS = 3
+"""Directions of a block in which the objective may bend more than elsewhere."""
 
 
 def _eigenvalues(

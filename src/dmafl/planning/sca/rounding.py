@@ -20,10 +20,6 @@ DRAWS = 4
 POLISHED, FEW_POLISHED = 4, 2
 """Roundings whose resources are polished, and with more than MANY_SLOTS."""
 MANY_SLOTS = 40
-REPAIRS = 6
-"""More roundings, each relieving devices or tasks that broke a limit in the last one, if none was feasible."""
-RELIEF = 0.3
-"""Factor on the shares of a device whose battery would not last."""
 FEASIBLE = 1e-7
 """Relative violation that the polish may leave."""
 
@@ -58,6 +54,10 @@ def rounded(
         if not polished:
             raise
     return min(polished, key=_rank)
+
+
+REPAIRS = 6
+"""More roundings, each relieving devices or tasks that broke a limit in the last one, if none was feasible."""
 
 
 def _relieve(relaxed: RelaxedProblem, last: FloatArray, polished: list[Rounded], effort: Effort) -> None:
@@ -120,6 +120,10 @@ def _orders(
     relaxed: RelaxedProblem, shares: Sequence[FloatArray], rng: np.random.Generator | None
 ) -> tuple[Order, ...]:
     return tuple(_order(task, x, rng) for task, x in zip(relaxed.tasks, shares, strict=True))
+
+
+RELIEF = 0.3
+"""Factor on the shares of a device whose battery would not last."""
 
 
 def _relieved(

@@ -14,14 +14,12 @@ import numpy as np
 from scipy.sparse import block_diag, bmat, csc_matrix, csr_matrix, diags, eye, vstack
 
 from dmafl.base.arrays import FloatArray, IntArray
+from dmafl.planning.conic_solver import conic_settings
 from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.sca.couplings import Coupling
 from dmafl.planning.sca.objective_surrogate import ObjectiveSurrogate
 from dmafl.planning.sca.relaxation import RelaxedProblem, RelaxedTask
 from dmafl.planning.sca.trust_region import LOGARITHMS, TRUST
-
-TOLERANCE = 1e-6
-"""Of the conic solver, with the objective's steepest slope scaled to 1; steps are judged by the truth."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,14 +94,9 @@ class ScaSubproblem:
 
         scale = 1.0 / max(float(np.abs(self.slope).max()), 1e-300)
         P, q, A, b, cones = self._conic(scale)
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
+        settings = conic_settings(effort, TOLERANCE)
         settings.max_iter = 80
-        settings.max_threads = 1
-        if effort.timed:
-            settings.time_limit = effort.time_left_s
         settings.direct_solve_method = "qdldl"
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
         solution = clarabel.DefaultSolver(P, q, A, b, cones, settings).solve()
         effort.look()
         d = np.asarray(solution.x)[: len(self.at)]
@@ -187,6 +180,10 @@ class ScaSubproblem:
         room[at:] += broken
         complementarity = np.abs(z[equal:flat] * room).max(initial=0.0)
         return float(max(np.abs(off).max(), complementarity))
+
+
+TOLERANCE = 1e-6
+"""Of the conic solver, with the objective's steepest slope scaled to 1; steps are judged by the truth."""
 
 
 def _padded(matrix: Any, columns: int) -> Any:
