@@ -26,7 +26,7 @@ from scipy.optimize import nnls
 
 from dmafl.planning.effort import Effort
 from dmafl.planning.effort_costs import Work
-from dmafl.planning.infeasibility import Infeasible
+from dmafl.planning.infeasible import Infeasible
 from dmafl.planning.solve import solve
 
 SIZES = ("3,2,6", "10,3,30", "10,3,100", "40,2,60", "100,3,300", "300,1,100")

@@ -28,7 +28,7 @@ from measures.responses import KINDS, Kinds, responses
 from measures.synthetic import synthetic_estimates, synthetic_problem, synthetic_world
 
 from dmafl.planning.effort import Effort, Progress
-from dmafl.planning.infeasibility import Infeasible
+from dmafl.planning.infeasible import Infeasible
 from dmafl.planning.lower_bound import lower_bound
 from dmafl.planning.problem import Problem
 from dmafl.planning.sca.algorithm import sca

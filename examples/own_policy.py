@@ -2,8 +2,6 @@
 
 import tempfile
 
-import numpy as np
-
 import dmafl
 from dmafl.scenario.toml import from_plain
 from dmafl.schemes.draws import Drawn
@@ -16,7 +14,7 @@ class Nearest:
     def __init__(self, world, number, task, count=3):
         self.aggregator = mix_at_once(task)
         self.number, self.drawn = number, Drawn.of(world)
-        self.queue = np.argsort(world.devices.distance_m)[:count].tolist()
+        self.queue = world.devices.distance_m.argsort()[:count].tolist()
 
     def begin(self, now=0.0):
         return [self.drawn.order(device, self.number, now) for device in self.queue[:1]]

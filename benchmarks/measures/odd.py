@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmafl.planning.effort import Effort
-from dmafl.planning.infeasibility import Infeasible
+from dmafl.planning.infeasible import Infeasible
 from dmafl.planning.problem import make_problem
 from dmafl.planning.solve import solve
 from dmafl.scenario.toml import from_plain

@@ -1,7 +1,9 @@
 """Imports point one way: scenario to cli (docs/architecture.md)."""
 
 import ast
+import re
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,8 @@ ROOMS_OF = {"torch": {"learning"}, "matplotlib": {"reports", "cli"}, "rich": {"r
 LAZY = {"pyarrow"}
 LOADED_WITH_A_RUN = {"experiments", "simulation"}
 
-TABLE = table_rows((DOCS / "architecture.md").read_text(encoding="utf-8"), "| Room")
+PAGE = (DOCS / "architecture.md").read_text(encoding="utf-8")
+TABLE = table_rows(PAGE, "| Room")
 ORDER = [codes(row[0])[0] for row in TABLE]
 MAY_IMPORT = {
     room: set(ORDER[:place]) if row[2] == "everything above" else set(codes(row[2]))
@@ -25,6 +28,12 @@ MAY_IMPORT = {
 FILES = sorted(
     path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).with_suffix("").name != "py"
 )
+
+INNER = {
+    outer: {codes(row[0])[0]: set(codes(row[2])) for row in table_rows(PAGE, f"| In `{outer}`")}
+    for outer in re.findall(r"^\| In `(\w+)`", PAGE, flags=re.MULTILINE)
+}
+"""Outer room -> inner room -> what it may import of the outer room."""
 
 
 def room(path: Path) -> str:
@@ -81,6 +90,48 @@ def test_imports_stay_within_the_table(path):
             target = rest.split(".")[0]
             named = {target, ".".join(rest.split(".")[:2])}
             assert target == own or named & MAY_IMPORT[own], f"{own} may not import {module}"
+
+
+def inner_imports(outer: str) -> dict[str, set[str]]:
+    """What each inner room, and each file that stands beside them, imports of the same outer room."""
+    used: dict[str, set[str]] = {}
+    for path in (PACKAGE / outer).rglob("*.py"):
+        place = path.relative_to(PACKAGE / outer).parts[0].removesuffix(".py")
+        named = (module.split(".") for module, _ in imports(path) if module.startswith(f"dmafl.{outer}."))
+        used.setdefault(place, set()).update({parts[2] for parts in named} - {place})
+    return used
+
+
+def test_every_inner_room_is_in_a_table():
+    there = {
+        outer.name: {inner.name for inner in outer.iterdir() if (inner / "__init__.py").exists()}
+        for outer in PACKAGE.iterdir()
+        if outer.is_dir()
+    }
+    tabled = {
+        outer: {name for name in rows if (PACKAGE / outer / name).is_dir()} for outer, rows in INNER.items()
+    }
+    assert tabled == {outer: inner for outer, inner in there.items() if inner}
+
+
+@pytest.mark.parametrize("outer", INNER)
+def test_inner_rooms_import_what_their_rows_name(outer):
+    used, above = inner_imports(outer), set()
+    for inner, named in INNER[outer].items():
+        assert used[inner] <= named, f"{outer}.{inner} may not import {used[inner] - named}"
+        beside = {name for name in named if (PACKAGE / outer / f"{name}.py").exists()}
+        assert named - beside <= above, f"{outer}.{inner}: inner rooms that it imports stand above it"
+        above.add(inner)
+
+
+@pytest.mark.parametrize("outer", ORDER)
+def test_no_two_parts_of_a_room_import_one_another(outer):
+    circle = ()
+    try:
+        TopologicalSorter(inner_imports(outer)).prepare()
+    except CycleError as error:
+        circle = error.args[1]
+    assert not circle
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))

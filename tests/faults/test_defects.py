@@ -104,9 +104,12 @@ class Bench:
 
 def little(command: str) -> tuple[str, str]:
     """Little work for a plan, in the option that this version of the command has."""
-    from dmafl.cli import app, plan_command
+    from dmafl.cli import app
 
-    has = inspect.signature(app.run if command == "run" else plan_command.plan).parameters
+    callbacks = {
+        registered.callback.__name__: registered.callback for registered in app.app.registered_commands
+    }
+    has = inspect.signature(callbacks[command]).parameters
     if "effort" in has:
         return "--effort", "0.3"
     return ("--plan-time" if command == "run" else "--time-limit"), "0.3"

@@ -9,7 +9,7 @@ import pytest
 from dmafl.base.errors import BadInput
 from dmafl.planning.decision import jobs_from, times_of
 from dmafl.planning.effort import Effort
-from dmafl.planning.infeasibility import Infeasible
+from dmafl.planning.infeasible import Infeasible
 from dmafl.planning.loss_models.calibrated import CONCENTRATION, Calibrated
 from dmafl.planning.lower_bound import lower_bound
 from dmafl.planning.problem import TaskProblem, make_problem

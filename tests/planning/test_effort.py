@@ -13,7 +13,7 @@ import pytest
 from dmafl.base.errors import BadInput
 from dmafl.planning.effort import CutOff, Effort
 from dmafl.planning.effort_costs import WEIGHTS, Work
-from dmafl.planning.infeasibility import Infeasible
+from dmafl.planning.infeasible import Infeasible
 from dmafl.planning.replan import replan, state_of
 from dmafl.planning.solve import problem_in_time, solve
 from dmafl.schedule.plan import Plan

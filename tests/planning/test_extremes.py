@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dmafl.base.errors import BadInput
-from dmafl.planning.infeasibility import Infeasible, certain_infeasibility
+from dmafl.planning.infeasibility import certain_infeasibility
+from dmafl.planning.infeasible import Infeasible
 from dmafl.planning.problem import make_problem
 from dmafl.planning.search.half_given import resources_for
 from dmafl.scenario.toml import from_plain

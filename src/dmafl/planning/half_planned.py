@@ -5,7 +5,8 @@ from __future__ import annotations
 from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.planning.effort import Effort
 from dmafl.planning.incumbent import Incumbent
-from dmafl.planning.infeasibility import Infeasible, remaining_infeasibility
+from dmafl.planning.infeasibility import remaining_infeasibility
+from dmafl.planning.infeasible import Infeasible
 from dmafl.planning.objective import evaluate
 from dmafl.planning.placement import place_jobs
 from dmafl.planning.problem import Problem

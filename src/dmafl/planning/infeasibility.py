@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dmafl.base.arrays import FloatArray
-from dmafl.base.errors import BadInput, ShownAsIs
 from dmafl.base.errors import Problem as BrokenLimit
+from dmafl.base.errors import ShownAsIs
 from dmafl.planning.decision import TaskDecision, late_s, times_of
 from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.problem import Problem, TaskProblem
@@ -19,10 +19,6 @@ from dmafl.schedule.checks import Check
 
 MORE = 1.001
 """A little more than the least, so that rounding the shown number does not matter."""
-
-
-class Infeasible(BadInput):
-    """No executable plan was found; says which limit binds and what would help."""
 
 
 def certain_infeasibility(problem: Problem, effort: Effort = UNLIMITED) -> list[BrokenLimit]:

@@ -12,12 +12,12 @@ from dmafl.planning.decision import TaskDecision
 from dmafl.planning.effort import UNLIMITED, CutOff, Effort
 from dmafl.planning.incumbent import Incumbent, better, incumbent_of
 from dmafl.planning.infeasibility import (
-    Infeasible,
     broken_rules,
     certain_infeasibility,
     no_plan_in_time,
     remaining_infeasibility,
 )
+from dmafl.planning.infeasible import Infeasible
 from dmafl.planning.objective import evaluate
 from dmafl.planning.one_thread import one_thread
 from dmafl.planning.placement import place_jobs

@@ -12,7 +12,7 @@ from dmafl.base.errors import Problem as BrokenLimit
 from dmafl.planning.decision import GivenWork, TaskDecision
 from dmafl.planning.effort import UNLIMITED, Effort
 from dmafl.planning.incumbent import Incumbent, incumbent_of
-from dmafl.planning.infeasibility import Infeasible
+from dmafl.planning.infeasible import Infeasible
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.resources.best_resources import solve_resources
 from dmafl.planning.search.assignment import orders_to_try
