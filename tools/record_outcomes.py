@@ -1,7 +1,6 @@
-"""Record what the commands compute, and compare two recordings byte for byte: proof that a redesign changed no number.
+"""Record what the commands compute; `compare_outcomes.py` then shows whether a redesign changed a number.
 
-    python tools/record_outcomes.py record FOLDER [--only measured,plans,runs,study] [--scenarios a,b] [--source SRC]
-    python tools/record_outcomes.py compare BEFORE AFTER [--part]
+    python tools/record_outcomes.py FOLDER [--only measured,plans,runs,study] [--scenarios a,b] [--source SRC]
 
 Everything is done by the commands themselves, each in a process of its own, so that two versions of the package can be
 recorded by this one script: `--source` is the folder `src` of the version to record. Recorded are:
@@ -10,22 +9,17 @@ recorded by this one script: `--source` is the folder `src` of the version to re
 - plans of these scenarios by every solver, with every loss model and both dissimilarities, and a revised plan;
 - a small run of every scheme: metrics, periods, running estimates, models, and the totals of the manifest;
 - a sweep's table, and the tables of the study from the committed outcomes.
-
-`compare` prints one line per group and every file that differs, with the fields that differ where it is JSON. What may
-differ is named in `EXCEPTIONS`.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import itertools
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -47,25 +41,6 @@ SCHEMES = (
 PROBES = "12"
 EFFORT = "1"
 PROCESSES = 2
-EXCEPTIONS = {
-    "status": "the status of a plan is a small enum with its remedy",
-    "sha256": "follows from what differs in the file",
-    "revision": "names the solver's own revision",
-}
-"""Fields of a JSON file that may differ, with the reason."""
-VOLATILE = {
-    "started",
-    "finished",
-    "wall_s",
-    "machine",
-    "versions",
-    "files",
-    "sha256",
-    "workers",
-    "libraries",
-    "made",
-}
-"""Fields of a manifest that say when and where a run was made, not what came out."""
 
 SHORT = {
     "slots": 12,
@@ -186,7 +161,7 @@ def record_plans(recorder: Recorder, files: list[Path]) -> None:
     """Plans of every scenario, solver, loss model and dissimilarity, and one that is revised half way."""
     (recorder.folder / "plans").mkdir(exist_ok=True)
 
-    def one(case: tuple[Path, str, str, str]) -> None:
+    def make_plan(case: tuple[Path, str, str, str]) -> None:
         scenario, solver, model, dissimilarity = case
         name = f"{scenario.stem}-{solver}-{model}-{dissimilarity}"
         output = recorder.folder / "plans" / f"{name}.json"
@@ -202,11 +177,11 @@ def record_plans(recorder: Recorder, files: list[Path]) -> None:
             "--effort",
             EFFORT,
         ]
-        told = recorder.dmafl(
+        printed = recorder.dmafl(
             "plan", scenario, "-o", output, "--measured", _measured(recorder, scenario), *options
         )
         if not output.exists():
-            output.with_suffix(".failed").write_text(told)
+            output.with_suffix(".failed").write_text(printed)
 
     cases = [
         (file, solver, model, dissimilarity)
@@ -217,19 +192,19 @@ def record_plans(recorder: Recorder, files: list[Path]) -> None:
         or file.stem == "few"
     ]
     with ThreadPoolExecutor(PROCESSES) as pool:
-        list(pool.map(one, cases))
+        list(pool.map(make_plan, cases))
     for file in files:
         if file.stem.startswith("tiny"):
             continue
         plan = recorder.folder / "plans" / f"{file.stem}-auto-calibrated-gram.json"
         floor = recorder.folder / "plans" / f"{file.stem}-floor.json"
-        own = ["--measured", _measured(recorder, file), "--effort", EFFORT]
-        recorder.dmafl("plan", file, "-o", floor, *own, "--participation", "0.5")
+        options = ["--measured", _measured(recorder, file), "--effort", EFFORT]
+        recorder.dmafl("plan", file, "-o", floor, *options, "--participation", "0.5")
         if plan.exists():
             again = recorder.folder / "plans" / f"{file.stem}-revised.json"
             half = json.loads(plan.read_text())
             time_s = _half_time(half)
-            recorder.dmafl("replan", plan, time_s, "-o", again, *own)
+            recorder.dmafl("replan", plan, time_s, "-o", again, *options)
 
 
 def _half_time(plan: dict[str, Any]) -> float:
@@ -241,7 +216,7 @@ def _half_time(plan: dict[str, Any]) -> float:
 def record_runs(recorder: Recorder, files: list[Path]) -> None:
     """A small run of every scheme, one folder per scheme, two scenarios, two seeds; and a plan carried out."""
 
-    def one(case: tuple[Path, str, int]) -> None:
+    def carry_out(case: tuple[Path, str, int]) -> None:
         scenario, scheme, workers = case
         folder = recorder.folder / "runs" / f"{scenario.stem}-{scheme}-w{workers}"
         if (folder / "manifest.json").exists():
@@ -252,18 +227,18 @@ def record_runs(recorder: Recorder, files: list[Path]) -> None:
             options = ["--plan", plan, "--workers", workers]
         elif scheme.startswith("dma-fl"):
             options += ["--measure"]
-        told = recorder.dmafl("run", scenario, "--scheme", scheme, "-o", folder, *options)
+        printed = recorder.dmafl("run", scenario, "--scheme", scheme, "-o", folder, *options)
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / "manifest.json").exists():
-            (folder / "failed.txt").write_text(told)
+            (folder / "failed.txt").write_text(printed)
 
     chosen = [file for file in files if file.stem in ("phone", "paper", "tight")]
     cases = [(file, scheme, 1) for file in chosen for scheme in (*SCHEMES, "scheduled")]
     cases += [(file, "fedasync", 2) for file in chosen if file.stem == "phone"]
     for file in chosen:  # measured for every seed once, not by two commands at the same time
-        one((file, "dma-fl", 1))
+        carry_out((file, "dma-fl", 1))
     with ThreadPoolExecutor(PROCESSES) as pool:
-        list(pool.map(one, cases))
+        list(pool.map(carry_out, cases))
     for file in files:
         if file.stem == "demo":
             schemes = ["--scheme", "dma-fl", "--scheme", "fedbuff", "--effort", EFFORT]
@@ -297,103 +272,17 @@ def record(folder: Path, only: list[str], source: Path, names: list[str] | None)
         sys.stdout.flush()
 
 
-def compare(before: Path, after: Path, part: bool = False) -> bool:
-    """Whether two recordings are the same but for the exceptions; prints what is not."""
-    fine = True
-    for group in ("scenarios", "measured", "plans", "runs", "sweep", "study"):
-        kinds: Counter[str] = Counter()
-        names = {
-            path.relative_to(side)
-            for side in (before, after)
-            for path in (side / group).rglob("*")
-            if path.is_file()
-        }
-        for name in sorted(names):
-            if _passed_over(name) or (part and not (after / name).exists()):
-                continue
-            kind, said = _compared(before / name, after / name)
-            kinds[kind] += 1
-            if kind not in ("equal", "equal values"):
-                sys.stdout.write(f"{kind}: {name}: {said}\n")
-            fine = fine and kind in ("equal", "equal values", "excepted")
-        counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-        sys.stdout.write(f"{group}: {counts or 'nothing'}\n")
-    return fine
-
-
-def _passed_over(name: Path) -> bool:
-    """Checkpoints, pages and pictures: drawn from what is compared."""
-    return (
-        name.suffix in (".png", ".svg", ".html", ".pdf", ".lock")
-        or "checkpoint" in str(name)
-        or name.parts[-1].startswith(".")
-    )
-
-
-def _compared(before: Path, after: Path) -> tuple[str, str]:
-    if not (before.exists() and after.exists()):
-        return "MISSING", f"only in {'the first' if before.exists() else 'the second'}"
-    if _digest(before) == _digest(after):
-        return "equal", ""
-    if before.suffix == ".json":
-        first, second = (_without(json.loads(path.read_text()), VOLATILE) for path in (before, after))
-        if first == second:
-            return "equal values", ""
-        differing = sorted(_differences(first, second))
-        fields = {path.rsplit(".", 1)[-1] for path in differing}
-        return ("excepted" if fields <= set(EXCEPTIONS) else "DIFFERS"), "; ".join(differing[:6])
-    if before.suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        if pq.read_table(before).equals(pq.read_table(after)):
-            return "equal values", ""
-    if before.suffix == ".safetensors":
-        return "DIFFERS", "weights"
-    return "DIFFERS", "bytes"
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _without(value: Any, names: set[str]) -> Any:
-    if isinstance(value, dict):
-        return {key: _without(inner, names) for key, inner in value.items() if key not in names}
-    if isinstance(value, list):
-        return [_without(inner, names) for inner in value]
-    return value
-
-
-def _differences(first: Any, second: Any, path: str = "") -> list[str]:
-    if isinstance(first, dict) and isinstance(second, dict):
-        keys = sorted(set(first) | set(second))
-        return [
-            line
-            for key in keys
-            for line in _differences(first.get(key), second.get(key), f"{path}.{key}" if path else key)
-        ]
-    return [] if first == second else [path]
-
-
 def main() -> None:
-    """Record or compare."""
+    """Record."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    commands = parser.add_subparsers(dest="command", required=True)
-    recording = commands.add_parser("record")
-    recording.add_argument("folder", type=Path)
-    recording.add_argument("--only", default=",".join(PARTS))
-    recording.add_argument("--scenarios", help="Names of scenarios; all without.")
-    recording.add_argument("--source", type=Path, default=ROOT / "src")
-    recording.add_argument("--anew", action="store_true", help="Forget what the folder holds.")
-    comparing = commands.add_parser("compare")
-    comparing.add_argument("before", type=Path)
-    comparing.add_argument("after", type=Path)
-    comparing.add_argument("--part", action="store_true", help="Pass over what only the first has.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", default=",".join(PARTS))
+    parser.add_argument("--scenarios", help="Names of scenarios; all without.")
+    parser.add_argument("--source", type=Path, default=ROOT / "src")
+    parser.add_argument("--anew", action="store_true", help="Forget what the folder holds.")
     asked = parser.parse_args()
-    if asked.command == "compare":
-        sys.exit(0 if compare(asked.before, asked.after, asked.part) else 1)
     if asked.anew and asked.folder.exists():
         shutil.rmtree(asked.folder)
     names = None if asked.scenarios is None else asked.scenarios.split(",")
