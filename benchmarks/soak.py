@@ -62,7 +62,7 @@ class Sample:
     memory_MB: float
     aggregations: int
     finished: int
-    """Units that have ended."""
+    """Scheme runs that have ended."""
 
 
 class Meter(Silent):
@@ -70,17 +70,17 @@ class Meter(Silent):
 
     def __init__(self, part: str) -> None:
         self._label, self.samples = part, list[Sample]()
-        self._units: dict[str, int] = {}
+        self._aggregations: dict[str, int] = {}
         self._finished = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
 
     def step(self, scheme_run: Any) -> None:
         """An event was handled."""
-        self._units[scheme_run.name] = scheme_run.aggregations
+        self._aggregations[scheme_run.name] = scheme_run.aggregations
 
     def finished(self, name: str, status: str) -> None:
-        """A unit has ended."""
+        """A scheme run has ended."""
         self._finished += 1
         print(f"{self._label}: {name} {status}, {_memory_MB():.0f} MB", flush=True)
 
@@ -99,7 +99,7 @@ class Meter(Silent):
             self._note()
 
     def _note(self) -> None:
-        done = sum(self._units.values())
+        done = sum(self._aggregations.values())
         seconds = time.monotonic() - self._begun
         self.samples.append(
             Sample(self._label, seconds, time.process_time(), _memory_MB(), done, self._finished)

@@ -104,7 +104,7 @@ class Looking:
     def scheme_runs(self, names: list[str]) -> None:
         self.look()
 
-    def step(self, unit: Any) -> None:
+    def step(self, scheme_run: Any) -> None:
         self.look()
 
     def finished(self, name: str, status: str) -> None:

@@ -56,7 +56,7 @@ class StopsAfter:
 
     def finished(self, name: str, status: str) -> None: ...
 
-    def step(self, unit: object) -> None:
+    def step(self, scheme_run: object) -> None:
         self.left -= 1
         if self.left == 0:
             raise Stop
@@ -150,7 +150,7 @@ def content_of(good: bytes) -> Any:
 
 
 def resumed(folder: Path) -> object:
-    """As far as a unit that goes on: state, arrays and parts are read, and the unit is made from them."""
+    """As far as a scheme run that goes on: state, arrays and parts are read, and the scheme run is made from them."""
     for part in (halted() / PARTS).iterdir():
         if not (folder / PARTS / part.name).exists():  # a forged state may have had it removed
             shutil.copy(part, folder / PARTS / part.name)
@@ -158,7 +158,7 @@ def resumed(folder: Path) -> object:
     if found is None:
         return None
     with RunFolder(folder).checkpoint("fedasync-s0").restoring():
-        make_unit().restore(found[0]["unit"], found[1])
+        make_scheme_run().restore(found[0]["unit"], found[1])
     return found
 
 
@@ -170,7 +170,7 @@ def bench() -> tuple[World, Trainer, Any]:
     return World.resolve(small), trainers.of(0), workers
 
 
-def make_unit() -> SchemeRun:
+def make_scheme_run() -> SchemeRun:
     world, trainer, workers = bench()
     benches = trainer.tasks
     running = RunningEstimates(
@@ -218,14 +218,14 @@ def kept_by(write: Callable[[Cache], None], pattern: str) -> Callable[[], bytes]
     return made
 
 
-STUDY_UNIT = StudyRun("phone", "iid", "fedasync", 1)
+STUDY_RUN = StudyRun("phone", "iid", "fedasync", 1)
 
 
 def good_outcome() -> bytes:
     curve = {name: [0.0, 0.25, 0.5] for name in CURVE}
     task = {"totals": dict.fromkeys(TOTALS, 1.0), "curve": curve}
     results = Results(place() / "study")
-    results.write("k", STUDY_UNIT, {"mnist": task}, {"versions": {}})
+    results.write("k", STUDY_RUN, {"mnist": task}, {"versions": {}})
     return (results.path / "units" / "k.json").read_bytes()
 
 

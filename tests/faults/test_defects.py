@@ -59,7 +59,7 @@ steps_min = 1
 steps_max = 3
 max_staleness = 1
 """
-UNIT = "fedasync-s0"
+SCHEME_RUN = "fedasync-s0"
 MOST_MB = 800.0
 """Of memory for a command that refuses a bomb; half of it is the warm process itself."""
 SOON_S = 20.0
@@ -294,11 +294,13 @@ def test_verify_finds_nonsense_in_tables(bench: Bench, finished: Path, tmp_path:
 MANIFESTS: dict[str, Callable[[Any], Any]] = {
     "tasks = -1 in the scenario": lambda manifest: manifest["scenario"].update(tasks=-1),
     "no scenario": lambda manifest: manifest.update(scenario={}),
-    "-1 slots": lambda manifest: manifest["units"][UNIT]["tasks"]["one"].update(of=-1),
-    "no tasks of a unit": lambda manifest: manifest["units"][UNIT]["tasks"].clear(),
+    "-1 slots": lambda manifest: manifest["units"][SCHEME_RUN]["tasks"]["one"].update(of=-1),
+    "no tasks of a scheme run": lambda manifest: manifest["units"][SCHEME_RUN]["tasks"].clear(),
     "no data": lambda manifest: manifest.update(data={}),
     "an unknown status": lambda manifest: manifest.update(status="done"),
-    "a finished run whose unit waits": lambda manifest: manifest["units"][UNIT].update(status="waiting"),
+    "a finished run whose scheme run waits": lambda manifest: manifest["units"][SCHEME_RUN].update(
+        status="waiting"
+    ),
 }
 
 
@@ -312,7 +314,9 @@ def test_verify_finds_nonsense_in_the_manifest(
     doubted(bench("verify", path))
 
 
-@pytest.mark.parametrize("name", [f"models/{UNIT}-one.safetensors", "plans/dma-fl-s0.json", "running.json"])
+@pytest.mark.parametrize(
+    "name", [f"models/{SCHEME_RUN}-one.safetensors", "plans/dma-fl-s0.json", "running.json"]
+)
 @pytest.mark.parametrize("damage", ["one bit", "half", "gone"])
 def test_verify_reads_every_output(
     bench: Bench, finished: Path, tmp_path: Path, name: str, damage: str
@@ -346,14 +350,14 @@ STATES: dict[str, Callable[[Any], Any]] = {
 def test_a_damaged_state_is_refused(bench: Bench, halted: Path, tmp_path: Path, case: str) -> None:
     """Medium 4: states with other numbers were believed, those with other entries gave tracebacks."""
     path = copied(halted, tmp_path / "run")
-    changed_state(path / "checkpoint" / UNIT / "state.json", STATES[case])
+    changed_state(path / "checkpoint" / SCHEME_RUN / "state.json", STATES[case])
     refused(bench.run(path, "--resume"), "state.json")
 
 
 def test_a_checkpoint_whose_arrays_lack_one_is_refused(bench: Bench, halted: Path, tmp_path: Path) -> None:
     """Medium 4: a traceback."""
     path = copied(halted, tmp_path / "run")
-    (file,) = (path / "checkpoint" / UNIT).glob("arrays-*.npz")
+    (file,) = (path / "checkpoint" / SCHEME_RUN).glob("arrays-*.npz")
     with np.load(file) as found:
         arrays = dict(found)
     arrays.pop(sorted(arrays)[-1])
@@ -378,7 +382,7 @@ PARTS: dict[str, Callable[[bytes], bytes]] = {
 def test_a_damaged_part_is_refused(bench: Bench, halted: Path, tmp_path: Path, case: str) -> None:
     """Medium 4: parts cut short gave tracebacks; without one, or with another table, the run went on to its end."""
     path = copied(halted, tmp_path / "run")
-    file = path / "parts" / UNIT / "periods-000003.parquet"
+    file = path / "parts" / SCHEME_RUN / "periods-000003.parquet"
     if case == "gone":
         file.unlink()
     else:
@@ -422,9 +426,9 @@ def test_tables_with_text_that_is_none_give_no_traceback(
 
 
 BROKEN_MANIFESTS: dict[str, Callable[[Any], Any]] = {
-    "tasks of a unit = -1": lambda manifest: manifest["units"][UNIT].update(tasks=-1),
-    "a task of a unit = -1": lambda manifest: manifest["units"][UNIT]["tasks"].update(one=-1),
-    "aggregations in words": lambda manifest: manifest["units"][UNIT]["tasks"]["one"].update(
+    "tasks of a scheme run = -1": lambda manifest: manifest["units"][SCHEME_RUN].update(tasks=-1),
+    "a task of a scheme run = -1": lambda manifest: manifest["units"][SCHEME_RUN]["tasks"].update(one=-1),
+    "aggregations in words": lambda manifest: manifest["units"][SCHEME_RUN]["tasks"]["one"].update(
         aggregations="x"
     ),
     "measured = 5": lambda manifest: manifest.update(measured=5),
@@ -526,13 +530,13 @@ def test_outcomes_of_the_study_that_cannot_be_are_refused(tmp_path: Path, case: 
     what, _, value = case.partition(" of ")
     curve: dict[str, list[Any]] = {name: [0.0, 0.25, 0.5] for name in CURVE}
     task = {"totals": dict.fromkeys(TOTALS, 1.0), "curve": curve}
-    unit, results = StudyRun("phone", "iid", "fedasync", 1), Results(tmp_path)
-    results.write("k", unit, {"mnist": task}, {})
+    study_run, results = StudyRun("phone", "iid", "fedasync", 1), Results(tmp_path)
+    results.write("k", study_run, {"mnist": task}, {})
     (file,) = tmp_path.rglob("k.json")
     content = json.loads(file.read_text())
     content.pop("sha256", None)  # outcomes of before have none, and are read
     file.write_text(json.dumps(content))
-    assert results.read("k", unit).tasks["mnist"].energy_J[-1] == 0.5
+    assert results.read("k", study_run).tasks["mnist"].energy_J[-1] == 0.5
     own = content["tasks"]["mnist"]
     if what == "total":
         own["totals"]["compute_J"] = "@"
@@ -540,7 +544,7 @@ def test_outcomes_of_the_study_that_cannot_be_are_refused(tmp_path: Path, case: 
         own["curve"]["accuracy" if what == "accuracy" else "energy_J"][-1] = "@"
     file.write_text(json.dumps(content).replace('"@"', value))
     with pytest.raises(BadInput):
-        results.read("k", unit)
+        results.read("k", study_run)
 
 
 # -- Medium 6: bombs ------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ LEFT_OVER = re.compile(r"(^|/)(\.[^/]*\.part$|parts/|checkpoint/|work/|\.fetch-)
 """Files that only an unfinished command may have."""
 LOCK = re.compile(r"(^|/)[^/]*\block$")
 PUT_TOGETHER = re.compile(r"(^|/)(metrics\.parquet|periods\.parquet|running\.json)$")
-"""Outputs made of the parts when all units have ended, and made anew if a run that was stopped just then goes on."""
+"""Outputs made of the parts when all scheme runs end, and made anew if a run that was stopped then goes on."""
 UNCOMPARED = re.compile(rf"^cache/|{LOCK.pattern}")
 """Files that are no outcome: those of a cache hold seconds of computing, which no two commands share."""
 
@@ -70,7 +70,7 @@ def progress(folder: Path) -> dict[str, int]:
         if name.endswith("state.json"):
             found[name.replace("checkpoint/", "")] = _parts(path)
         elif name.endswith("manifest.json"):
-            found |= _finished_units(name, path)
+            found |= _finished_scheme_runs(name, path)
         elif not any(kind.search(name) for kind in (LEFT_OVER, LOCK, PUT_TOGETHER)):
             found[name] = 1
     return found
@@ -85,7 +85,7 @@ def lost(before: dict[str, int], after: dict[str, int]) -> list[str]:
         for name, done in before.items()
         if after.get(name, -1) < done
         and Path(name).parent.name not in finished
-        and not kept & set(Path(name).parts)  # the study's folder of a unit, named like its outcome
+        and not kept & set(Path(name).parts)  # the study's folder of a study run, named like its outcome
     ]
 
 
@@ -226,11 +226,11 @@ def _parts(path: Path) -> int:
     return int(found.get("parts", 0)) if isinstance(found, dict) else 0
 
 
-def _finished_units(name: str, path: Path) -> dict[str, int]:
-    units = _plain(path).get("units", {})
+def _finished_scheme_runs(name: str, path: Path) -> dict[str, int]:
+    scheme_runs = _plain(path).get("units", {})
     return {
-        f"{name}#{unit}": int(one.get("status") == "finished")
-        for unit, one in units.items()
+        f"{name}#{scheme_run}": int(one.get("status") == "finished")
+        for scheme_run, one in scheme_runs.items()
         if isinstance(one, dict)
     }
 

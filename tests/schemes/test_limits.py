@@ -34,7 +34,7 @@ def world(**changes: Any) -> World:
 
 
 def spent_J(done: Simulated) -> np.ndarray:
-    out = np.zeros(done.unit.world.device_count)
+    out = np.zeros(done.scheme_run.world.device_count)
     for row in done.periods:
         assert min(row["uplink_J"], row["compute_J"], row["downlink_J"]) >= 0, row
         out[row["device"]] += row["uplink_J"] + row["compute_J"]
@@ -50,13 +50,13 @@ def typical_J() -> float:
 @pytest.mark.parametrize("part", [0.02, 0.3, 0.7])
 def test_small_batteries(scheme: str, part: float) -> None:
     done = run(world(fleet={"battery_J": part * typical_J()}), scheme)
-    battery_J = done.unit.world.devices.battery_J
+    battery_J = done.scheme_run.world.devices.battery_J
     assert not done.complete
     assert (spent_J(done) <= battery_J * (1 + ROUNDING)).all()
-    lost = done.unit.records.losses
+    lost = done.scheme_run.records.losses
     assert {one["reason"] for one in lost} == {"battery"}
     assert {one["task"] for one in lost} <= {"a", "b"}
-    assert done.unit.transport.ledger.consistent()
+    assert done.scheme_run.transport.ledger.consistent()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -64,7 +64,7 @@ def test_small_batteries(scheme: str, part: float) -> None:
 def test_short_windows(scheme: str, window_s: float) -> None:
     done = run(world(task={"window_s": window_s, "slots": 200}), scheme)
     assert not done.complete
-    lost = done.unit.records.losses
+    lost = done.scheme_run.records.losses
     assert lost
     assert {one["reason"] for one in lost} == {"window"}
     for row in done.periods:
@@ -78,7 +78,7 @@ def test_short_windows(scheme: str, window_s: float) -> None:
 @pytest.mark.parametrize("scheme", names_of("baseline"))
 def test_windows_that_differ_by_device(scheme: str) -> None:
     done = run(world(task={"window_s": {"choice": [0.5, 1e4]}, "slots": 30}), scheme)
-    window_s = done.unit.world.devices.window_s
+    window_s = done.scheme_run.world.devices.window_s
     assert len(np.unique(window_s)) == 2
     for row in done.periods:
         if row["outcome"] == "aggregated":

@@ -213,7 +213,7 @@ def test_fedbuff_steps_after_every_full_buffer(runs) -> None:
 def test_mix_decay_is_one_setting_for_asynchronous_schemes() -> None:
     run = simulate(scenario({"one": {**STILL, "mix_decay": 2.0, "staleness_weight": "constant"}}))
     weights = {row["slot"]: row["mix_weight"] for row in run.periods if row["slot"] >= 0}
-    assert set(weights) == set(range(run.unit.world.slots[0]))
+    assert set(weights) == set(range(run.scheme_run.world.slots[0]))
     for slot, weight in weights.items():
         assert weight == pytest.approx(0.6 * (1 + slot / 2) ** -0.5)
 

@@ -28,8 +28,8 @@ TASKS = {
 
 def assert_as_planned(run: Simulated, schedule: Schedule) -> None:
     """Every job at its time, with its version, slot and energy."""
-    timeline = replay(run.unit.world, schedule)
-    names = run.unit.world.task_names
+    timeline = replay(run.scheme_run.world, schedule)
+    names = run.scheme_run.world.task_names
     rows = {(row["task"], row["slot"]): row for row in run.periods}
     assert len(rows) == len(run.periods) == len(schedule)
     assert {row["outcome"] for row in run.periods} == {"aggregated"}
@@ -147,7 +147,7 @@ def test_jobs_of_a_lost_device_go_to_one_that_has_finished_its_own() -> None:
     battery_J = np.asarray([1e9, two_jobs_J, 1e-12, 1e-12, 1e-12, 1e-12])
     poor = replace(world, devices=replace(world.devices, battery_J=battery_J))
     run = simulate(poor, "scheduled", schedule)
-    assert [one["reason"] for one in run.unit.records.losses][:1] == ["battery"]
+    assert [one["reason"] for one in run.scheme_run.records.losses][:1] == ["battery"]
     done = [row for row in run.periods if row["outcome"] == "aggregated"]
     assert [row["device"] for row in done[:3]] == [0, 1, 1]
     # The job that could not be paid for is lost; the two after it are not.

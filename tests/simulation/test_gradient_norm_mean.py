@@ -28,7 +28,7 @@ def test_slots_count_with_their_work(scheme: str) -> None:
     assert tests[0]["grad_norm2"] is None
     assert tests[-1]["aggregation"] == 9
     assert all(row["grad_norm2"] is not None for row in tests if row["aggregation"] > 0)
-    lab = done.unit.records.tests._workers._trainers.of(0)
+    lab = done.scheme_run.records.tests._workers._trainers.of(0)
     models = {version: model for _, version, model, _ in done.seen.aggregations}
     rate = given.tasks["one"].learning_rate
     work = dict.fromkeys(range(10), 0.0)
@@ -51,4 +51,4 @@ def test_slots_count_with_their_work(scheme: str) -> None:
 
 def _shares(done, time_s: float) -> tuple[float, ...]:
     """How far each stream has come: idle and active time count alike here."""
-    return tuple(time_s / done.unit.world.devices.window_s[:, 0])
+    return tuple(time_s / done.scheme_run.world.devices.window_s[:, 0])

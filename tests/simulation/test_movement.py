@@ -63,7 +63,7 @@ def test_no_model_moves_further_than_lemma_1_allows(
     done, steps = watched(monkeypatch, seed, scheme)
     rows = [row for row in done.periods if row["outcome"] == "aggregated"]
     columns = {name: np.asarray([row[name] for row in rows]) for name in rows[0]}
-    jobs = realised(Periods(columns), done.unit.world.scenario.tasks["one"])
+    jobs = realised(Periods(columns), done.scheme_run.world.scenario.tasks["one"])
     assert jobs is not None
     w = {version: model.astype(float) for _, version, model, _ in done.seen.aggregations}
     moved = np.asarray([np.linalg.norm(w[v] - w[k]) for k, v in enumerate(jobs.version.tolist())])

@@ -63,7 +63,7 @@ def draw_scenario(seed: int) -> dmafl.Scenario:
 
 def check(run: Simulated) -> None:
     """Everything that must hold, whatever the scheme."""
-    world = run.unit.world
+    world = run.scheme_run.world
     _check_clock(run)
     _check_energy(run, world)
     _check_cpu(run, world)
@@ -89,7 +89,7 @@ def _check_clock(run: Simulated) -> None:
 
 def _check_energy(run: Simulated, world: World) -> None:
     """The ledger is exactly the sum of the rows; a row's energies are those of its phases; nobody is overdrawn."""
-    ledger = run.unit.transport.ledger
+    ledger = run.scheme_run.transport.ledger
     assert ledger.consistent()
     booked: dict[tuple[int, int, int], int] = defaultdict(int)
     d = world.devices
@@ -133,7 +133,7 @@ def _check_slots(run: Simulated, world: World) -> None:
         done = [row for row in run.periods if row["task"] == name and row["outcome"] == "aggregated"]
         assert all(row["staleness"] == row["slot"] - row["version"] >= 0 for row in done)
         if versions[-1] < world.slots[j]:
-            assert any(one["task"] == name for one in run.unit.records.losses), (
+            assert any(one["task"] == name for one in run.scheme_run.records.losses), (
                 "a task stopped and nobody said why"
             )
 
@@ -163,7 +163,7 @@ def test_the_same_run_twice(scheme: str) -> None:
 
 
 def test_a_state_in_the_middle_goes_on_to_the_same_end() -> None:
-    """Saved and restored after every single event, a unit ends as one that ran through."""
+    """Saved and restored after every single event, a scheme run ends as one that ran through."""
     import json
 
     from dmafl.simulation.scheme_run import SchemeRun
@@ -187,17 +187,17 @@ def test_a_state_in_the_middle_goes_on_to_the_same_end() -> None:
                     scheme_named(scheme).policies(SchemeContext(world)),
                 )
 
-            unit, periods, metrics, going = fresh(), [], [], True
+            scheme_run, periods, metrics, going = fresh(), [], [], True
             while going:
                 going = False
-                for _ in unit.run():
+                for _ in scheme_run.run():
                     going = True
                     break
-                rows = unit.records.take_rows()
+                rows = scheme_run.records.take_rows()
                 metrics += rows[0].to_pylist()
                 periods += rows[1].to_pylist()
-                plain, arrays = unit.state()
-                unit = fresh()
-                unit.restore(json.loads(json.dumps(plain)), arrays)
+                plain, arrays = scheme_run.state()
+                scheme_run = fresh()
+                scheme_run.restore(json.loads(json.dumps(plain)), arrays)
             assert periods == through.periods
             assert metrics == through.metrics

@@ -1,4 +1,4 @@
-"""A unit that is stopped at any yield, also while a result is still computed, goes on to the same end."""
+"""A scheme run that is stopped at any yield, also while a result is still computed, goes on to the same end."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def policies_of(name: str, world: World) -> list[Policy]:
 
 
 class Going:
-    """A unit that can be stopped after any yield and restored in a new one."""
+    """A scheme run that can be stopped after any yield and restored in a new one."""
 
     def __init__(self, name: str) -> None:
         world = world_of(name)
@@ -77,12 +77,12 @@ class Going:
             return SchemeRun(name, world, lab, workers, policies_of(name, world))
 
         self._fresh: Callable[[], SchemeRun] = fresh
-        self.unit, self.metrics, self.periods = fresh(), [], []
+        self.scheme_run, self.metrics, self.periods = fresh(), [], []
         self.pending = 0
 
     def go(self, yields: int = MAX_EVENTS) -> bool:
         """Go on for so many yields; whether it ended before."""
-        steps = self.unit.run()
+        steps = self.scheme_run.run()
         for _ in range(yields):
             try:
                 self.pending += next(steps) is not None
@@ -92,22 +92,24 @@ class Going:
 
     def save(self) -> str:
         """Take the rows; the state, as a file has it."""
-        metrics, periods = self.unit.records.take_rows()
+        metrics, periods = self.scheme_run.records.take_rows()
         self.metrics += metrics.to_pylist()
         self.periods += periods.to_pylist()
-        plain, self._arrays = self.unit.state()
+        plain, self._arrays = self.scheme_run.state()
         return json.dumps(plain)
 
     def restart(self) -> None:
         saved = self.save()
-        self.unit = self._fresh()
-        self.unit.restore(json.loads(saved), {name: array.copy() for name, array in self._arrays.items()})
+        self.scheme_run = self._fresh()
+        self.scheme_run.restore(
+            json.loads(saved), {name: array.copy() for name, array in self._arrays.items()}
+        )
 
     def end(self) -> tuple[Any, ...]:
         """Everything that a run writes down in the end."""
         self.save()
-        models = [versions.current.tobytes() for versions in self.unit.server.versions]
-        return self.metrics, self.periods, self.unit.outcome(), models, self.unit.transport.now
+        models = [versions.current.tobytes() for versions in self.scheme_run.server.versions]
+        return self.metrics, self.periods, self.scheme_run.outcome(), models, self.scheme_run.transport.now
 
 
 SCHEMES = [*names_of("baseline"), "scheduled", "dma-fl-online"]
@@ -149,10 +151,10 @@ def test_saving_changes_nothing(name: str) -> None:
     """Two states in a row are the same, and a run that looks at its state at every yield ends as one that does not."""
     through, looking = Going(name), Going(name)
     assert through.go()
-    steps = looking.unit.run()
+    steps = looking.scheme_run.run()
     for _ in steps:
-        assert json.dumps(looking.unit.state()[0]) == json.dumps(looking.unit.state()[0])
-    last = [unit.transport.state(None) for unit in (through.unit, looking.unit)]
+        assert json.dumps(looking.scheme_run.state()[0]) == json.dumps(looking.scheme_run.state()[0])
+    last = [scheme_run.transport.state(None) for scheme_run in (through.scheme_run, looking.scheme_run)]
     assert looking.end() == through.end()
     assert last[0] == last[1]
 
@@ -161,7 +163,7 @@ def test_fewer_aggregations_than_slots_have_a_reason() -> None:
     whole, lost = Going("fedasync"), Going("fedavg-partial")
     assert whole.go()
     assert lost.go()
-    assert whole.unit.shortfall() == "" == lost.unit.shortfall()
-    assert any(task.aggregations < task.slots for task in lost.unit.outcome().tasks.values())
-    lost.unit.records.losses.clear()
-    assert "of task" in lost.unit.shortfall()
+    assert whole.scheme_run.shortfall() == "" == lost.scheme_run.shortfall()
+    assert any(task.aggregations < task.slots for task in lost.scheme_run.outcome().tasks.values())
+    lost.scheme_run.records.losses.clear()
+    assert "of task" in lost.scheme_run.shortfall()

@@ -40,10 +40,10 @@ def write_run(
     plan: bool = False,
     status: str = "finished",
 ) -> Path:
-    """A run folder with `jobs` local periods a unit; accuracy and energy differ by scheme in a known way."""
+    """A run folder with `jobs` local periods per scheme run; accuracy and energy differ by scheme in a known way."""
     made = scenario(tasks, devices)
     worlds = {seed: dmafl.World.resolve(made.model_copy(update={"seed": seed})) for seed in seeds}
-    units = {
+    scheme_runs = {
         f"{scheme}-s{seed}": {
             "status": "finished" if status == "finished" else "waiting",
             "tasks": {task: {"aggregations": 100, "of": 100, "diverged": 0} for task in tasks},
@@ -74,7 +74,7 @@ def write_run(
         "plan_sha256": None,
         "measured": {},
         "own": {name: [] for name in OWN},
-        "units": units,
+        "units": scheme_runs,
         "files": {},
         "sha256": "",
     }

@@ -213,7 +213,7 @@ class Seen:
 class Simulated:
     """A scheme carried out to its end."""
 
-    unit: SchemeRun
+    scheme_run: SchemeRun
     seen: Seen
     times_s: list[float]
     """The clock after every event."""
@@ -227,7 +227,7 @@ class Simulated:
     @property
     def complete(self) -> bool:
         """Whether every task has all its slots."""
-        return self.unit.aggregations == self.unit.slots
+        return self.scheme_run.aggregations == self.scheme_run.slots
 
 
 MAX_EVENTS = 200_000
@@ -252,29 +252,29 @@ def simulate(
         if schedule is not None
         else scheme_named(scheme).policies(SchemeContext(world))
     )
-    unit = SchemeRun(scheme, world, trainer, InProcess(trainers), policies)
-    clock = unit.transport
+    scheme_run = SchemeRun(scheme, world, trainer, InProcess(trainers), policies)
+    clock = scheme_run.transport
     assert isinstance(clock, VirtualClock)
-    seen = Seen(unit.records, Watch(clock))
-    unit.server.recorder = seen
+    seen = Seen(scheme_run.records, Watch(clock))
+    scheme_run.server.recorder = seen
     tasks = range(world.task_count)
-    out = Simulated(unit, seen, [], [0 for _ in tasks], 0, [], [])
-    for number, pending in enumerate(unit.run()):
+    out = Simulated(scheme_run, seen, [], [0 for _ in tasks], 0, [], [])
+    for number, pending in enumerate(scheme_run.run()):
         assert pending is None
         assert number < MAX_EVENTS, "the run does not end"
         out.times_s.append(clock.now)
         for task in tasks:
-            flying = unit.server.in_flight[task]
-            out.most_in_flight[task] = max(out.most_in_flight[task], flying + _ordered(unit, task))
-            out.most_kept = max(out.most_kept, len(unit.server.versions[task].kept()) - flying)
-    metrics, periods = unit.records.take_rows()
+            flying = scheme_run.server.in_flight[task]
+            out.most_in_flight[task] = max(out.most_in_flight[task], flying + _ordered(scheme_run, task))
+            out.most_kept = max(out.most_kept, len(scheme_run.server.versions[task].kept()) - flying)
+    metrics, periods = scheme_run.records.take_rows()
     out.metrics, out.periods = metrics.to_pylist(), periods.to_pylist()
     return out
 
 
-def _ordered(unit: SchemeRun, task: int) -> int:
+def _ordered(scheme_run: SchemeRun, task: int) -> int:
     """Orders of a task that the clock has not woken yet."""
-    state, _ = unit.transport.state(None)
+    state, _ = scheme_run.transport.state(None)
     waking = [order for _, kind, _, order in state["events"]["entries"] if kind in ORDERS]
     queued = [order for queue in state["radios"]["queues"].values() for use, order in queue if use == "wake"]
     return sum(order["task"] == task for order in [*waking, *queued])

@@ -35,7 +35,7 @@ class StopsAfter:
     def scheme_runs(self, names: Any) -> None:
         pass
 
-    def step(self, unit: Any) -> None:
+    def step(self, scheme_run: Any) -> None:
         self.left -= 1
         if self.left < 0:
             raise Stop

@@ -37,7 +37,7 @@ def reproduce(
         typer.Option(help="Folder of outcomes: the cache. Default: results, or OUTPUT/results if --quick."),
     ] = None,
     cached: Annotated[bool, typer.Option("--cached", help="Run nothing: use what is in the cache.")] = False,
-    workers: Annotated[int, typer.Option(help="Units at once; 0: as many as cores.", min=0)] = 0,
+    workers: Annotated[int, typer.Option(help="Study runs at once; 0: as many as cores.", min=0)] = 0,
     shard: Annotated[str, typer.Option(help="K/N: take only this part of what is missing.")] = "1/1",
     data_dir: DataDir = None,
 ) -> None:

@@ -70,10 +70,10 @@ def _rule(details: ErrorDetails) -> str:
 def _remedy(details: ErrorDetails, path: list[str], root: type[Section], source: str) -> str:
     value = details["input"]
     if isinstance(value, str):
-        with_unit = _WITH_UNIT.match(value)
+        with_scheme_run = _WITH_UNIT.match(value)
         unit = path[-1].rpartition("_")[2]
-        if with_unit and with_unit[3] == unit:
-            number = float(with_unit[1]) * _SCALES[with_unit[2]]
+        if with_scheme_run and with_scheme_run[3] == unit:
+            number = float(with_scheme_run[1]) * _SCALES[with_scheme_run[2]]
             return f"Write the number alone, in {unit}: {path[-1]} = {number:g} (in {source})."
         expected = details.get("ctx", {}).get("expected", "")
         near = difflib.get_close_matches(value, re.findall(r"'([^']*)'", str(expected)), n=1)

@@ -30,13 +30,13 @@ def joules(**of):
 
 
 def swept(quantity, response):
-    """Every task of a sweep by `response(unit, is the task that is swept, value)`; what is not swept has value 1."""
+    """Every task of a sweep by `response(study_run, is the task swept, value)`; what is not swept has value 1."""
 
-    def make(unit, name):
-        if unit.swept is None:
-            return response(unit, True, 1.0)
-        swept_task, swept_quantity, value = unit.swept
-        return response(unit, swept_task == name, value) if swept_quantity == quantity else task(None)
+    def make(study_run, name):
+        if study_run.swept is None:
+            return response(study_run, True, 1.0)
+        swept_task, swept_quantity, value = study_run.swept
+        return response(study_run, swept_task == name, value) if swept_quantity == quantity else task(None)
 
     return make
 
@@ -44,20 +44,22 @@ def swept(quantity, response):
 def by_importance(accuracy, energy, steps):
     """Signs: how each of the three goes with importance."""
 
-    def response(unit, own, value):
+    def response(study_run, own, value):
         size = 0.1 * log(value) * own
-        final = 0.5 + 0.1 * accuracy * size + 0.01 * unit.seed
+        final = 0.5 + 0.1 * accuracy * size + 0.01 * study_run.seed
         return task(
-            (0.0, final) if unit.trained else None, steps=100 * exp(steps * size), uplink_J=exp(energy * size)
+            (0.0, final) if study_run.trained else None,
+            steps=100 * exp(steps * size),
+            uplink_J=exp(energy * size),
         )
 
     return swept("importance", response)
 
 
 def by_drift(quantity, total, own_sign, others_sign):
-    def response(unit, own, value):
+    def response(study_run, own, value):
         size = 0.01 * value * (own_sign if own else others_sign)
-        return task((0.0, 0.5) if unit.trained else None, **{total: exp(size + unit.seed)})
+        return task((0.0, 0.5) if study_run.trained else None, **{total: exp(size + study_run.seed)})
 
     return swept(quantity, response)
 
@@ -66,10 +68,10 @@ def printed(**factor):
     """`fedavg-full` that spends a multiple of what the paper prints."""
     joules = {"svhn": 146_980.0, "mnist": 11_700.0, "fashion_mnist": 28_290.0}
 
-    def make(unit, name):
-        if not unit.trained:
+    def make(study_run, name):
+        if not study_run.trained:
             return task(None)
-        spent = joules[name] * factor.get(name, 1.0) * (1 + 0.01 * unit.seed)
+        spent = joules[name] * factor.get(name, 1.0) * (1 + 0.01 * study_run.seed)
         return task((0.0, 0.9), (0.0, spent))
 
     return make
@@ -124,9 +126,9 @@ def test_c6_says_what_the_drifting_task_spares(size, frees_none):
         by_drift("active drift", "compute_J", size, 0),
     )
 
-    def make(unit, name):
-        made = times(unit, name)
-        made.totals["compute_J"] = energies(unit, name).totals["compute_J"]
+    def make(study_run, name):
+        made = times(study_run, name)
+        made.totals["compute_J"] = energies(study_run, name).totals["compute_J"]
         return made
 
     why = claim("C6", make).why
@@ -137,9 +139,9 @@ def test_c6_says_what_the_drifting_task_spares(size, frees_none):
 def test_c7_is_mixed_if_one_task_does_not_respond():
     responding = by_drift("idle drift", "idle_s", -1, 0)
 
-    def make(unit, name):
-        steady = unit.swept is not None and unit.swept[0] == "mnist"
-        return task(None) if steady else responding(unit, name)
+    def make(study_run, name):
+        steady = study_run.swept is not None and study_run.swept[0] == "mnist"
+        return task(None) if steady else responding(study_run, name)
 
     assert claim("C7", make).verdict == "mixed"
 
@@ -200,11 +202,11 @@ def test_part_of_a_study_is_judged_by_what_is_there():
 
 
 def test_why_has_computed_facts():
-    def make(unit, name):
+    def make(study_run, name):
         one = by_scheme({"dma-fl": 0.8, "dma-fl-nr": 0.78, "fedavg-full": 0.9}, {"fedavg-full": 14.0})(
-            unit, name
+            study_run, name
         )
-        samples = 1000.0 if unit.scheme == "fedavg-full" else 100.0
+        samples = 1000.0 if study_run.scheme == "fedavg-full" else 100.0
         return replace(one, totals={**one.totals, "samples": samples})
 
     why = claim("C1", make).why

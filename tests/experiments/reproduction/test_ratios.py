@@ -72,8 +72,8 @@ def test_interval_of_floor_energies():
 
 
 def test_targets_come_from_the_tuning_seed_alone():
-    def make(unit, name):
-        return task((0.0, 0.6 if unit.seed == STUDY.tuning_seed else 0.9) if unit.trained else None)
+    def make(study_run, name):
+        return task((0.0, 0.6 if study_run.seed == STUDY.tuning_seed else 0.9) if study_run.trained else None)
 
     assert target(study_outcomes(make), "varied", "mnist", 0.9) == pytest.approx(0.54)
     without = StudyOutcomes(STUDY, of_study(make, groups=("baselines",)))
@@ -82,7 +82,7 @@ def test_targets_come_from_the_tuning_seed_alone():
 
 
 def test_every_scheme_is_there_once_per_target():
-    found = ratios(study_outcomes(lambda unit, name: task((0.0, 0.5) if unit.trained else None)))
+    found = ratios(study_outcomes(lambda study_run, name: task((0.0, 0.5) if study_run.trained else None)))
     keys = [(one.partition, one.task, one.share, one.scheme) for one in found]
     assert len(keys) == len(set(keys)) == 3 * 3 * 3 * 7
     assert "dma-fl" not in {one.scheme for one in found}
@@ -91,13 +91,13 @@ def test_every_scheme_is_there_once_per_target():
 def test_ablation_compares_at_the_smallest_final_energy():
     """printed ends at 2 J; calibrated and gram goes straight from 0 to 0.8 over 4 J, so it has 0.4 there."""
 
-    def make(unit, name):
-        luck = 0.01 * unit.seed
-        if not unit.trained:
+    def make(study_run, name):
+        luck = 0.01 * study_run.seed
+        if not study_run.trained:
             return task(None)
-        if unit.quality == "printed":
+        if study_run.quality == "printed":
             return task((0.0, 0.3 + luck), (0.0, 2.0), devices=2.0, jobs=10.0, steps=50.0, samples=400.0)
-        if unit.quality == "sharp":
+        if study_run.quality == "sharp":
             return task((0.0, 0.5 + luck, 0.6 + luck), (0.0, 2.0, 8.0))
         return task((0.0, 0.8 + 2 * luck), (0.0, 4.0))
 
@@ -116,4 +116,4 @@ def test_ablation_compares_at_the_smallest_final_energy():
 
 
 def test_ablation_needs_something_to_compare():
-    assert ablation(study_outcomes(lambda unit, name: task(), groups=("planned",))) == []
+    assert ablation(study_outcomes(lambda study_run, name: task(), groups=("planned",))) == []

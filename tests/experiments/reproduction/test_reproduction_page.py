@@ -44,9 +44,9 @@ def test_page_and_committed_tables_are_what_the_outcomes_say(tool, preset, tmp_p
                 encoding="utf-8"
             ), AGAIN
     assert pq.read_table(committed / "curves.parquet").equals(pq.read_table(tmp_path / "curves.parquet"))
-    units = json.loads((committed / "manifest.json").read_text(encoding="utf-8"))["units"].values()
-    assert sum(one["there"] for one in units) == len(found)
-    assert sum(one["wanted"] for one in units) == len(found) + missing
+    study_runs = json.loads((committed / "manifest.json").read_text(encoding="utf-8"))["units"].values()
+    assert sum(one["there"] for one in study_runs) == len(found)
+    assert sum(one["wanted"] for one in study_runs) == len(found) + missing
     page = tool.PAGE.read_text(encoding="utf-8")
     for name in tool.TABLES:
         assert f"### Preset `{preset}`\n\n{(tmp_path / f'{name}.md').read_text(encoding='utf-8')}" in page, (

@@ -16,8 +16,8 @@ from dmafl.experiments.reproduction.results import Results
 from dmafl.experiments.reproduction.shard import Shard
 from dmafl.experiments.reproduction.study_run import StudyRun
 
-UNIT = StudyRun("phone", "dirichlet", "dma-fl", 1, changes=(("tasks.mnist.slots", 7),))
-KEY = UNIT.key("m")
+STUDY_RUN = StudyRun("phone", "dirichlet", "dma-fl", 1, changes=(("tasks.mnist.slots", 7),))
+KEY = STUDY_RUN.key("m")
 OTHER = {
     "preset": "paper",
     "scheme": "dma-fl-nr",
@@ -28,7 +28,7 @@ OTHER = {
     "changes": (("tasks.mnist.slots", 8),),
     "trained": False,
 }
-"""Another value of every field that decides what comes of a unit."""
+"""Another value of every field that decides what comes of a study run."""
 LABELS = {"partition", "swept"}
 """Fields that only name what `changes` say."""
 SCENARIOS = {
@@ -42,7 +42,7 @@ def content() -> dict:
     """A whole outcome."""
     curve = {name: [0.0, 1.0] for name in CURVE}
     one = {"totals": dict.fromkeys(TOTALS, 1.0), "curve": curve}
-    return {"schema": 1, "key": KEY, "unit": UNIT.plain(), "about": {}, "tasks": {"mnist": one}}
+    return {"schema": 1, "key": KEY, "unit": STUDY_RUN.plain(), "about": {}, "tasks": {"mnist": one}}
 
 
 def read(folder: Path, text: str):
@@ -50,7 +50,7 @@ def read(folder: Path, text: str):
     path = folder / "units" / f"{KEY}.json"
     path.parent.mkdir(parents=True)
     path.write_text(text, encoding="utf-8")
-    return Results(folder).read(KEY, UNIT)
+    return Results(folder).read(KEY, STUDY_RUN)
 
 
 def test_a_whole_outcome_is_read(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_whole_outcome_is_read(tmp_path: Path) -> None:
 
 
 def test_models_left_out_are_kept_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A unit in which some devices always diverge has an outcome that counts them."""
+    """A study run in which some devices always diverge has an outcome that counts them."""
     from dmafl.base.errors import Problem
     from dmafl.experiments.reproduction.piece import StudyPiece
     from dmafl.learning.divergence import LocalModelDiverged
@@ -75,10 +75,10 @@ def test_models_left_out_are_kept_and_read(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(Trainer, "train", sometimes)
     few = tuple((f"tasks.{task}.slots", 6) for task in ("street_digits", "mnist", "fashion_mnist"))
-    unit = StudyRun("demo", "dirichlet", "fedavg-full", 1, changes=(("fleet.devices", 4), *few))
+    study_run = StudyRun("demo", "dirichlet", "fedavg-full", 1, changes=(("fleet.devices", 4), *few))
     results = Results(tmp_path)
-    StudyPiece(unit, KEY, tmp_path, tmp_path / "work", 100, None, None).carry_out()
-    found = results.read(KEY, unit).tasks
+    StudyPiece(study_run, KEY, tmp_path, tmp_path / "work", 100, None, None).carry_out()
+    found = results.read(KEY, study_run).tasks
     assert {name: one.diverged for name, one in found.items()} == {
         "street_digits": 2 * 6,
         "mnist": 0,
@@ -114,21 +114,21 @@ def test_half_a_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("field", [one.name for one in fields(StudyRun)])
 def test_a_key_follows_every_field_that_matters(field: str) -> None:
     if field in LABELS:
-        assert replace(UNIT, **{field: "x"}).key("m") == KEY
+        assert replace(STUDY_RUN, **{field: "x"}).key("m") == KEY
     else:
-        assert replace(UNIT, **{field: OTHER[field]}).key("m") != KEY
+        assert replace(STUDY_RUN, **{field: OTHER[field]}).key("m") != KEY
 
 
 def test_a_key_follows_the_measured_constants_that_plans_are_made_with() -> None:
-    assert UNIT.key("other") != KEY
-    baseline = replace(UNIT, scheme="fedasync")
+    assert STUDY_RUN.key("other") != KEY
+    baseline = replace(STUDY_RUN, scheme="fedasync")
     assert baseline.key("other") == baseline.key("m")
 
 
 def test_key_of_a_scheme_without_a_plan_ignores_what_only_planners_use() -> None:
-    heavy = replace(UNIT, changes=(*UNIT.changes, ("objective.quality_weight_calibrated", 3.0)))
+    heavy = replace(STUDY_RUN, changes=(*STUDY_RUN.changes, ("objective.quality_weight_calibrated", 3.0)))
     assert heavy.key("m") != KEY
-    assert replace(heavy, scheme="fedasync").key("m") == replace(UNIT, scheme="fedasync").key("m")
+    assert replace(heavy, scheme="fedasync").key("m") == replace(STUDY_RUN, scheme="fedasync").key("m")
 
 
 @pytest.mark.parametrize("preset", SCENARIOS)
@@ -144,7 +144,7 @@ def test_settings_behind_committed_outcomes_are_what_they_were(preset: str) -> N
 
 
 def test_every_key_falls_to_one_shard() -> None:
-    keys = [replace(UNIT, seed=seed).key("m") for seed in range(40)]
+    keys = [replace(STUDY_RUN, seed=seed).key("m") for seed in range(40)]
     taken = [{key for key in keys if Shard(number, 3).takes(key)} for number in range(3)]
     assert sum(len(one) for one in taken) == len(keys)
     assert set().union(*taken) == set(keys)
@@ -174,13 +174,13 @@ def test_an_infinite_number_is_refused(tmp_path: Path) -> None:
 
 def test_what_is_written_has_a_checksum_and_a_damaged_one_counts_as_none(tmp_path: Path, caplog) -> None:
     results = Results(tmp_path)
-    results.write(KEY, UNIT, content()["tasks"], {})
+    results.write(KEY, STUDY_RUN, content()["tasks"], {})
     path = tmp_path / "units" / f"{KEY}.json"
-    assert results.find(KEY, UNIT) is not None
+    assert results.find(KEY, STUDY_RUN) is not None
     path.write_text(path.read_text().replace("1.0", "1.1", 1))
-    assert results.find(KEY, UNIT) is None
-    assert results.find(KEY, UNIT) is None
+    assert results.find(KEY, STUDY_RUN) is None
+    assert results.find(KEY, STUDY_RUN) is None
     (message,) = (record.getMessage() for record in caplog.records)
     assert str(path) in message
     assert "Delete it and run again" in message
-    assert results.find("other", UNIT) is None
+    assert results.find("other", STUDY_RUN) is None

@@ -17,7 +17,7 @@ COMPARED = (*BASELINES, *PLANNED)
 
 def pairs(only: str) -> set[tuple[str, str]]:
     """Partition and scheme of all runs."""
-    return {(unit.partition, unit.scheme) for unit in needed(study_of("paper"), named(only))}
+    return {(study_run.partition, study_run.scheme) for study_run in needed(study_of("paper"), named(only))}
 
 
 def test_a_claim_about_one_scheme_runs_one_scheme() -> None:
@@ -30,13 +30,13 @@ def test_claims_add_up() -> None:
 
 def test_a_sweep_needs_one_partition_and_the_scheme_itself() -> None:
     found = needed(study_of("paper"), ["C5"])
-    assert {(unit.partition, unit.scheme) for unit in found} == {("dirichlet", "dma-fl")}
-    assert sum(unit.swept is None for unit in found) == len(study_of("paper").seeds)
+    assert {(study_run.partition, study_run.scheme) for study_run in found} == {("dirichlet", "dma-fl")}
+    assert sum(study_run.swept is None for study_run in found) == len(study_of("paper").seeds)
 
 
 def test_without_names_everything_is_needed() -> None:
     study = study_of("paper")
-    assert needed(study) == [unit for group in study.groups for unit in study.study_runs(group)]
+    assert needed(study) == [study_run for group in study.groups for study_run in study.study_runs(group)]
 
 
 def test_a_group_is_run_whole() -> None:
@@ -48,11 +48,13 @@ def test_a_group_is_run_whole() -> None:
 def test_what_a_claim_needs_is_what_its_verdict_follows_from(claim: str) -> None:
     """With all runs and with only those that it needs, a claim has the same comparisons."""
 
-    def make(unit, name):
-        drift = unit.swept[2] if unit.swept is not None else 1.0
-        if not unit.trained:
+    def make(study_run, name):
+        drift = study_run.swept[2] if study_run.swept is not None else 1.0
+        if not study_run.trained:
             return task(None, steps=10 + drift, compute_s=1 / (1 + drift), idle_s=1 / (1 + drift))
-        return by_scheme({"dma-fl": 0.8, "dma-fl-ns": 0.6}, {"dma-fl": 0.2}, steps=10.0 + drift)(unit, name)
+        return by_scheme({"dma-fl": 0.8, "dma-fl-ns": 0.6}, {"dma-fl": 0.2}, steps=10.0 + drift)(
+            study_run, name
+        )
 
     kept = set(needed(STUDY, [claim]))
     everything = of_study(make)

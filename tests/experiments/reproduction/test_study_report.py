@@ -150,9 +150,11 @@ def test_tables_are_written(tmp_path: Path) -> None:
 def test_an_interval_of_missed_targets_has_no_end(tmp_path: Path) -> None:
     """`dma-fl` reaches what `fedasync` does not in any seed but the tuning one."""
 
-    def make(unit, name):
-        missing = unit.scheme == "fedasync" and unit.seed != STUDY.tuning_seed
-        return by_scheme({"fedasync": 0.1 if missing else 0.7, "dma-fl": 0.9}, {"fedasync": 3.0})(unit, name)
+    def make(study_run, name):
+        missing = study_run.scheme == "fedasync" and study_run.seed != STUDY.tuning_seed
+        return by_scheme({"fedasync": 0.1 if missing else 0.7, "dma-fl": 0.9}, {"fedasync": 3.0})(
+            study_run, name
+        )
 
     findings = Findings.of(study_outcomes(make))
     (ratio,) = [
@@ -181,9 +183,11 @@ def test_an_interval_of_missed_targets_has_no_end(tmp_path: Path) -> None:
 def test_rates_that_were_tried() -> None:
     """The third of five rates ends best; the study's own is bold; nothing is said where a partition was not run."""
 
-    def make(unit, name):
-        place = unit.swept[2] if unit.swept and unit.swept[1] == "place of learning rates" else 0.0
-        return task((0.0, 0.5 - 0.1 * abs(place - 2)) if unit.trained else None)
+    def make(study_run, name):
+        place = (
+            study_run.swept[2] if study_run.swept and study_run.swept[1] == "place of learning rates" else 0.0
+        )
+        return task((0.0, 0.5 - 0.1 * abs(place - 2)) if study_run.trained else None)
 
     told = markdown(rates_table(study_outcomes(make))).splitlines()
     assert len(told) == 2 + 3 * 5
@@ -224,8 +228,8 @@ def test_the_manifest_counts_what_is_there(tmp_path: Path) -> None:
 def test_runs_that_ended_short_are_named() -> None:
     slots = {name: own.slots for name, own in next(STUDY.study_runs("tuning")).scenario().tasks.items()}
 
-    def make(unit, name):
-        done = slots[name] - (unit.seed == 2 and name == "mnist")
+    def make(study_run, name):
+        done = slots[name] - (study_run.seed == 2 and name == "mnist")
         one = task((0.0, 0.5))
         return replace(one, curve={**one.curve, "aggregation": np.array([0.0, done])})
 
@@ -237,8 +241,8 @@ def test_runs_that_ended_short_are_named() -> None:
 
 
 def test_runs_with_diverged_updates_are_named(tmp_path: Path) -> None:
-    def make(unit, name):
-        broken = 7 if (unit.scheme, unit.seed, name) == ("fedavg-full", 2, "svhn") else 0
+    def make(study_run, name):
+        broken = 7 if (study_run.scheme, study_run.seed, name) == ("fedavg-full", 2, "svhn") else 0
         return replace(task((0.0, 0.5)), diverged=broken)
 
     outcomes = of_study(make, replace(STUDY, partitions=("varied",)), ("baselines",))
@@ -269,7 +273,7 @@ def test_the_page_has_all_claims_and_curves_and_needs_nothing_else() -> None:
 
 
 def test_a_page_of_nothing_says_so() -> None:
-    found = study_outcomes(lambda unit, name: task(), groups=("tuning",))
+    found = study_outcomes(lambda study_run, name: task(), groups=("tuning",))
     findings = Findings(found, judge(found), [], [], [])
     made = content(findings, {"tuning": (3, 3), "baselines": (0, 45)})
     assert made.data["curves"] == []
@@ -287,7 +291,7 @@ def test_tables_for_the_terminal() -> None:
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_the_view_counts_units_and_tells_of_failures(terminal: bool) -> None:
+def test_the_view_counts_study_runs_and_tells_of_failures(terminal: bool) -> None:
     out = Terminal(file=io.StringIO(), width=160, force_terminal=terminal)
     first, second, *_ = STUDY.study_runs("baselines")
     with StudyView(out) as view:

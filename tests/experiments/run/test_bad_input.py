@@ -118,18 +118,18 @@ def test_divergence_keeps_what_was_computed(tmp_path: Path) -> None:
         run(tmp_path / "run", scenario=small, models={"one": Exploding}, checkpoint_every_s=0.0)
     assert_helpful(str(caught.value))
     left = dmafl.Run(tmp_path / "run")
-    unit = left.manifest.units["fedasync-s0"]
+    scheme_run = left.manifest.scheme_runs["fedasync-s0"]
     assert left.manifest.status == "failed"
-    assert str(unit.status).startswith("failed: ")
-    assert unit.outcome is not None
-    done = unit.outcome.tasks["one"].aggregations
+    assert str(scheme_run.status).startswith("failed: ")
+    assert scheme_run.outcome is not None
+    done = scheme_run.outcome.tasks["one"].aggregations
     assert left.metrics.num_rows >= 1
     assert left.metrics.num_rows <= done + 1
     assert np.isfinite(left.metrics.column("loss").to_numpy()).all()
     assert left.periods.num_rows == done
 
 
-def test_other_units_finish_when_one_diverges(tmp_path: Path) -> None:
+def test_other_scheme_runs_finish_when_one_diverges(tmp_path: Path) -> None:
     small = scenario({"one": {"slots": 6, "learning_rate": 1.0, "parameters": 52}})
     with pytest.raises(BadInput, match="must stay finite"):
         run(
@@ -138,9 +138,9 @@ def test_other_units_finish_when_one_diverges(tmp_path: Path) -> None:
             models={"one": Exploding},
             schemes=["fedasync", "fedbuff"],
         )
-    units = dmafl.Run(tmp_path / "run").manifest.units
-    assert units["fedasync-s0"].status.failed
-    assert units["fedbuff-s0"].status.failed or units["fedbuff-s0"].status.finished
+    scheme_runs = dmafl.Run(tmp_path / "run").manifest.scheme_runs
+    assert scheme_runs["fedasync-s0"].status.failed
+    assert scheme_runs["fedbuff-s0"].status.failed or scheme_runs["fedbuff-s0"].status.finished
 
 
 class _Nothing:
@@ -170,10 +170,10 @@ def test_an_own_scheme_that_orders_nothing_ends_and_says_so(tmp_path: Path) -> N
             schemes=["still"],
             own_schemes={"still": lambda world: [_Nothing() for _ in world.task_names]},
         )
-    unit = dmafl.Run(tmp_path / "run").manifest.units["still-s0"]
-    assert unit.outcome is not None
-    assert unit.outcome.tasks["one"].plain() == {"aggregations": 0, "of": 8, "diverged": 0}
-    assert str(unit.status).startswith("failed: ")
+    scheme_run = dmafl.Run(tmp_path / "run").manifest.scheme_runs["still-s0"]
+    assert scheme_run.outcome is not None
+    assert scheme_run.outcome.tasks["one"].plain() == {"aggregations": 0, "of": 8, "diverged": 0}
+    assert str(scheme_run.status).startswith("failed: ")
 
 
 # -- the disk -----------------------------------------------------------------------------------------

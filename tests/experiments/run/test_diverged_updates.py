@@ -68,9 +68,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> dmafl.Run:
     return run(tmp_path_factory.mktemp("left_out") / "run")
 
 
-def diverged(done: dmafl.Run, unit: str, task: str) -> int:
+def diverged(done: dmafl.Run, scheme_run: str, task: str) -> int:
     """Local models of a task that were not finite, as the manifest says."""
-    outcome = done.manifest.units[unit].outcome
+    outcome = done.manifest.scheme_runs[scheme_run].outcome
     assert outcome is not None
     return outcome.tasks[task].diverged
 
@@ -78,10 +78,10 @@ def diverged(done: dmafl.Run, unit: str, task: str) -> int:
 def test_every_scheme_completes_its_slots_and_counts_what_it_left_out(finished: dmafl.Run) -> None:
     rows = finished.periods.to_pandas()
     some = 0
-    for name, unit in finished.manifest.units.items():
-        assert str(unit.status) == "finished"
-        assert unit.outcome is not None
-        for task, told in unit.outcome.tasks.items():
+    for name, scheme_run in finished.manifest.scheme_runs.items():
+        assert str(scheme_run.status) == "finished"
+        assert scheme_run.outcome is not None
+        for task, told in scheme_run.outcome.tasks.items():
             assert told.aggregations == told.slots
             own = rows[(rows.scheme == name.removesuffix("-s0")) & (rows.task == task)]
             broken = own[own.outcome == "diverged"]
@@ -136,13 +136,13 @@ def test_workers_and_a_stop_half_way_change_nothing(finished: dmafl.Run, tmp_pat
     for other in (side_by_side, resumed):
         for name in ("metrics.parquet", "periods.parquet", "running.json"):
             assert (other.path / name).read_bytes() == (finished.path / name).read_bytes()
-        assert other.manifest.units == finished.manifest.units
+        assert other.manifest.scheme_runs == finished.manifest.scheme_runs
 
 
 def test_people_are_told(finished: dmafl.Run, command: Any, tmp_path: Path) -> None:
     lines = left_out(finished.manifest)
     assert len(lines) == len(SMALL.tasks)
-    told = {name: diverged(finished, name, "one") for name in finished.manifest.units}
+    told = {name: diverged(finished, name, "one") for name in finished.manifest.scheme_runs}
     assert lines[0].startswith(
         f"{sum(told.values())} local models of one were not finite and changed nothing"
     )
@@ -153,8 +153,8 @@ def test_people_are_told(finished: dmafl.Run, command: Any, tmp_path: Path) -> N
     assert command("report", finished.path, "-o", page).code == 0
     assert lines[0] in page.read_text()
     manifest = json.loads((finished.path / "manifest.json").read_text())
-    for unit in manifest["units"].values():
-        for task in unit["tasks"].values():
+    for scheme_run in manifest["units"].values():
+        for task in scheme_run["tasks"].values():
             task["diverged"] = 0
     assert left_out(Manifest.from_plain(manifest, Path("manifest.json"))) == []
     manifest["units"]["fedasync-s0"]["tasks"]["two"]["diverged"] = 1
@@ -164,7 +164,7 @@ def test_people_are_told(finished: dmafl.Run, command: Any, tmp_path: Path) -> N
 
 def test_running_estimates_do_without_them(finished: dmafl.Run) -> None:
     rows = finished.periods.to_pandas()
-    assert set(finished.running) == set(finished.manifest.units)
+    assert set(finished.running) == set(finished.manifest.scheme_runs)
     for name, tasks in finished.running.items():
         assert set(tasks) == set(SMALL.tasks)
         for task, told in tasks.items():

@@ -27,14 +27,17 @@ from support.stopped_runs import run, stop_early
 def test_a_finished_run(finished: dmafl.Run) -> None:
     manifest = finished.manifest
     assert manifest.status == "finished"
-    assert set(manifest.units) == {
+    assert set(manifest.scheme_runs) == {
         f"{scheme}-s{seed}" for scheme in manifest.schemes for seed in manifest.seeds
     }
-    for unit in manifest.units.values():
-        assert str(unit.status) == "finished"
-        assert unit.outcome is not None
-        assert {name: task.aggregations for name, task in unit.outcome.tasks.items()} == {"a": 8, "b": 5}
-        assert unit.outcome.lost == ()
+    for scheme_run in manifest.scheme_runs.values():
+        assert str(scheme_run.status) == "finished"
+        assert scheme_run.outcome is not None
+        assert {name: task.aggregations for name, task in scheme_run.outcome.tasks.items()} == {
+            "a": 8,
+            "b": 5,
+        }
+        assert scheme_run.outcome.lost == ()
     assert finished.metrics.schema == METRICS
     assert finished.periods.schema == PERIODS
     assert manifest.data["a"].sha256 == dataset().sha256
@@ -59,7 +62,7 @@ def test_the_models_are_those_of_the_last_aggregation(finished: dmafl.Run) -> No
     assert len(list((finished.path / "models").iterdir())) == 4 * 2 * 2
 
 
-def test_units_are_in_the_order_of_the_manifest(finished: dmafl.Run) -> None:
+def test_scheme_runs_are_in_the_order_of_the_manifest(finished: dmafl.Run) -> None:
     rows = zip(
         finished.metrics.column("scheme").to_pylist(),
         finished.metrics.column("seed").to_pylist(),
@@ -185,7 +188,7 @@ def test_what_was_computed_is_readable_while_it_goes(tmp_path: Path) -> None:
 
 
 def test_running_estimates_are_kept(finished: dmafl.Run, tmp_path: Path) -> None:
-    assert list(finished.running) == list(finished.manifest.units)
+    assert list(finished.running) == list(finished.manifest.scheme_runs)
     for row in finished.metrics.to_pylist():
         if row["aggregation"] == {"a": 8, "b": 5}[row["task"]]:
             last = finished.running[f"{row['scheme']}-s{row['seed']}"][row["task"]]
@@ -220,7 +223,7 @@ def test_a_damaged_checkpoint_is_refused_with_a_remedy(tmp_path: Path, damage) -
 
 
 @pytest.mark.parametrize("name", ["metrics", "periods"])
-def test_a_part_that_changed_is_refused_and_other_units_go_on(tmp_path: Path, name: str) -> None:
+def test_a_part_that_changed_is_refused_and_other_scheme_runs_go_on(tmp_path: Path, name: str) -> None:
     """A number in it was changed, so that it is still a whole table."""
     stop_early(tmp_path / "run", 8)
     part = sorted((tmp_path / "run" / "parts" / "fedasync-s0").glob(f"{name}-*.parquet"))[0]
@@ -229,15 +232,15 @@ def test_a_part_that_changed_is_refused_and_other_units_go_on(tmp_path: Path, na
     pq.write_table(table.set_column(place, "uplink_J", pa.array([7.0] * table.num_rows)), part)
     with pytest.raises(BadInput, match=f"{part.name}.*SHA-256.*Remove the folder"):
         run(tmp_path / "run", resume=True)
-    units = dmafl.Run(tmp_path / "run").manifest.units
-    assert units["fedasync-s0"].status.failed
-    assert units["fedbuff-s0"].status.finished
+    scheme_runs = dmafl.Run(tmp_path / "run").manifest.scheme_runs
+    assert scheme_runs["fedasync-s0"].status.failed
+    assert scheme_runs["fedbuff-s0"].status.finished
 
 
-def test_a_changed_part_of_a_finished_unit_and_its_remedy(tmp_path: Path) -> None:
+def test_a_changed_part_of_a_finished_scheme_run_and_its_remedy(tmp_path: Path) -> None:
     whole = run(tmp_path / "whole")
     stop_early(tmp_path / "run", 40)
-    assert dmafl.Run(tmp_path / "run").manifest.units["fedasync-s0"].status.finished
+    assert dmafl.Run(tmp_path / "run").manifest.scheme_runs["fedasync-s0"].status.finished
     part = sorted((tmp_path / "run" / "parts" / "fedasync-s0").glob("periods-*.parquet"))[0]
     part.write_bytes(part.read_bytes()[:-1])
     for _ in range(2):
@@ -291,7 +294,7 @@ def test_a_task_that_its_window_stops_is_tested_where_it_stands(tmp_path, monkey
     mnist = scenario.tasks["mnist"].model_copy(update={"slots": 40, "samples": 60, "window_s": constant(1.0)})
     scenario = scenario.model_copy(update={"tasks": {"mnist": mnist}})
     done = dmafl.run(scenario, schemes=["fedasync"], output=tmp_path / "run")
-    outcome = done.manifest.units["fedasync-s0"].outcome
+    outcome = done.manifest.scheme_runs["fedasync-s0"].outcome
     assert outcome is not None
     made = outcome.tasks["mnist"].aggregations
     assert 0 < made < 40

@@ -13,7 +13,7 @@ from dmafl.base.errors import BadInput
 from dmafl.base.files import json_bytes
 from dmafl.experiments.run.folder import RunFolder
 from dmafl.experiments.run.manifest import Manifest, OwnParts, manifest_checksum
-from dmafl.experiments.run.statuses import FINISHED, WAITING, RunStatus, UnitStatus
+from dmafl.experiments.run.statuses import FINISHED, WAITING, RunStatus, SchemeRunStatus
 from dmafl.simulation.outcome import DeviceLoss, SchemeOutcome, TaskOutcome
 from dmafl.simulation.run_name import RunName
 from support.made_up_runs import write_run
@@ -23,17 +23,17 @@ HERE = Path("manifest.json")
 
 @pytest.fixture
 def content(tmp_path: Path) -> dict[str, Any]:
-    """A manifest with a unit of every kind: finished, failed before and after it began, waiting again."""
+    """A manifest with a scheme run of every kind: finished, failed before and after it began, waiting again."""
     run = write_run(tmp_path / "run", ("dma-fl", "fedasync", "fedbuff", "fedavg-full"), (7,), jobs=20)
     given: dict[str, Any] = json.loads((run / "manifest.json").read_text())
-    units = given["units"]
-    units["fedasync-s7"] = {"status": "failed: `tasks` must be: two; got none. Name them."}
-    units["fedbuff-s7"] |= {
+    scheme_runs = given["units"]
+    scheme_runs["fedasync-s7"] = {"status": "failed: `tasks` must be: two; got none. Name them."}
+    scheme_runs["fedbuff-s7"] |= {
         "status": "failed: ",
         "lost": [{"task": "mnist", "device": 3, "reason": "battery", "time_s": 12}],
         "rounds": True,
     }
-    units["fedavg-full-s7"] |= {"status": "waiting"}
+    scheme_runs["fedavg-full-s7"] |= {"status": "waiting"}
     given |= {
         "status": "failed",
         "plan_sha256": "a" * 64,
@@ -68,27 +68,27 @@ def test_its_fields_have_types(content: dict[str, Any]) -> None:
     assert manifest.read_scenario().name == "made up"
     assert manifest.own == OwnParts(schemes=("x",), models=("a",), world=("channel",))
     assert not manifest.data["mnist"].stand_in
-    lost = manifest.unit(RunName("fedbuff", 7)).outcome
+    lost = manifest.scheme_run(RunName("fedbuff", 7)).outcome
     assert lost is not None
     assert lost.lost == (DeviceLoss("mnist", 3, "battery", 12),)
     assert lost.tasks["mnist"] == TaskOutcome(100, 100, 0)
 
 
-def test_what_a_unit_says_of_its_end(content: dict[str, Any]) -> None:
-    units = Manifest.from_plain(content, HERE).units
-    assert [unit.ended for unit in units.values()] == [True, False, True, False]
-    assert [unit.one_by_one for unit in units.values()] == [True, False, False, True]
+def test_what_a_scheme_run_says_of_its_end(content: dict[str, Any]) -> None:
+    scheme_runs = Manifest.from_plain(content, HERE).scheme_runs
+    assert [scheme_run.ended for scheme_run in scheme_runs.values()] == [True, False, True, False]
+    assert [scheme_run.one_by_one for scheme_run in scheme_runs.values()] == [True, False, False, True]
 
 
 def test_a_change_makes_a_new_one(content: dict[str, Any]) -> None:
     manifest = Manifest.from_plain(content, HERE)
     outcome = SchemeOutcome({"mnist": TaskOutcome(1, 2, 0), "fashion_mnist": TaskOutcome(2, 2, 0)}, (), True)
-    ended = manifest.with_unit("fedasync-s7", FINISHED, outcome)
-    assert ended.units["fedasync-s7"].outcome == outcome
-    assert manifest.units["fedasync-s7"].outcome is None
-    assert list(ended.units) == list(manifest.units)
-    again = ended.with_unit("fedasync-s7", WAITING)
-    assert again.units["fedasync-s7"].outcome == outcome  # as it ended before
+    ended = manifest.with_scheme_run("fedasync-s7", FINISHED, outcome)
+    assert ended.scheme_runs["fedasync-s7"].outcome == outcome
+    assert manifest.scheme_runs["fedasync-s7"].outcome is None
+    assert list(ended.scheme_runs) == list(manifest.scheme_runs)
+    again = ended.with_scheme_run("fedasync-s7", WAITING)
+    assert again.scheme_runs["fedasync-s7"].outcome == outcome  # as it ended before
     assert ended.sha256 != ended.checksum
     sealed = ended.sealed({"b": "e" * 64, "a": "f" * 64})
     assert sealed.sha256 == sealed.checksum
@@ -107,14 +107,14 @@ def test_damage_is_seen(content: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("text", ["waiting", "finished", "failed: ", "failed: failed: why"])
-def test_the_status_of_a_unit_keeps_its_words(text: str) -> None:
-    assert str(UnitStatus.parse(text)) == text
+def test_the_status_of_a_scheme_run_keeps_its_words(text: str) -> None:
+    assert str(SchemeRunStatus.parse(text)) == text
 
 
 @pytest.mark.parametrize("text", ["", "failed", "running", "Finished", "waiting "])
-def test_other_words_are_no_status_of_a_unit(text: str) -> None:
-    with pytest.raises(ValueError, match="no status of a unit"):
-        UnitStatus.parse(text)
+def test_other_words_are_no_status_of_a_scheme_run(text: str) -> None:
+    with pytest.raises(ValueError, match="no status of a scheme run"):
+        SchemeRunStatus.parse(text)
 
 
 def test_a_run_that_has_not_finished_has_a_remedy() -> None:

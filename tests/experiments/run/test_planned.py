@@ -283,17 +283,17 @@ def test_a_stop_does_not_wait_for_a_plan(
     assert all(check.ok for check in dmafl.verify_run(run.path))
 
 
-def test_a_unit_goes_when_it_has_ended(
+def test_a_scheme_run_goes_when_it_has_ended(
     scenario: Scenario, measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It holds the devices of a world: hundreds of megabytes that nobody would collect for a long while."""
     clocks: list[weakref.ref[VirtualClock]] = []
 
     class Watcher(Silent):
-        def step(self, unit: SchemeRun) -> None:
-            if not clocks or clocks[-1]() is not unit.transport:
+        def step(self, scheme_run: SchemeRun) -> None:
+            if not clocks or clocks[-1]() is not scheme_run.transport:
                 assert all(clock() is None for clock in clocks)
-                clocks.append(weakref.ref(unit.transport))
+                clocks.append(weakref.ref(scheme_run.transport))
 
     gc.collect()
     gc.disable()

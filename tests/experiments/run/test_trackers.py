@@ -19,7 +19,7 @@ VALUES = ("accuracy", "loss", "energy_J", "time_s")
 
 
 class Log:
-    """What a fake package was told: curve -> [(step, value), ...], by unit; and which units were closed."""
+    """What a fake package was told: curve -> [(step, value), ...], by scheme run; and which scheme runs were closed."""
 
     def __init__(self) -> None:
         self.curves: dict[str, dict[str, list[tuple[int, float]]]] = defaultdict(lambda: defaultdict(list))
@@ -37,14 +37,14 @@ def module(name: str, monkeypatch: pytest.MonkeyPatch, **members: Any) -> None:
 def fake_tensorboard(monkeypatch: pytest.MonkeyPatch, log: Log) -> None:
     class SummaryWriter:
         def __init__(self, folder: str) -> None:
-            self.unit = Path(folder).name
-            log.about[self.unit] = folder
+            self.scheme_run = Path(folder).name
+            log.about[self.scheme_run] = folder
 
         def add_scalar(self, curve: str, value: float, step: int) -> None:
-            log.curves[self.unit][curve.replace("/", ".")].append((step, value))
+            log.curves[self.scheme_run][curve.replace("/", ".")].append((step, value))
 
         def close(self) -> None:
-            log.closed.append(self.unit)
+            log.closed.append(self.scheme_run)
 
     module("tensorboardX", monkeypatch, SummaryWriter=SummaryWriter)
 

@@ -131,7 +131,7 @@ class Asked:
 
 
 def slowly(output: Path, patch: pytest.MonkeyPatch, stop: int, **more: Any) -> Asked:
-    """A run of two units at once whose results come late, stopped at the `stop`-th look."""
+    """A run of two scheme runs at once whose results come late, stopped at the `stop`-th look."""
 
     class Opened(SlowWorkers):
         def __init__(self, count: int, trainers: Any, *given: Any) -> None:
@@ -247,7 +247,7 @@ def tired(world: World) -> list[Policy]:
     return policies
 
 
-def test_a_unit_that_ends_early_for_no_reason_is_not_finished(tmp_path: Path) -> None:
+def test_a_scheme_run_that_ends_early_for_no_reason_is_not_finished(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="must end with all its aggregations") as raised:
         dmafl.run(
             SMALL,
@@ -260,7 +260,7 @@ def test_a_unit_that_ends_early_for_no_reason_is_not_finished(tmp_path: Path) ->
     assert "of 6 of task a" in str(raised.value)
     manifest = RunFolder(tmp_path / "run").read_manifest()
     assert manifest.status == "failed"
-    assert str(manifest.units["tired-s0"].status).startswith("failed: `tired-s0` must end with all")
+    assert str(manifest.scheme_runs["tired-s0"].status).startswith("failed: `tired-s0` must end with all")
 
 
 def test_rows_in_memory_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,8 +268,8 @@ def test_rows_in_memory_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     kept: list[int] = []
 
     class Watcher(Silent):
-        def step(self, unit: Any) -> None:
-            kept.append(unit.records.row_count)
+        def step(self, scheme_run: Any) -> None:
+            kept.append(scheme_run.records.row_count)
 
     stuff = {"models": dict.fromkeys(SMALL.tasks, softmax), "datasets": dict.fromkeys(SMALL.tasks, dataset())}
     settings: dict[str, Any] = {"schemes": ["fedasync"], **stuff, "checkpoint_every_s": 1e9}

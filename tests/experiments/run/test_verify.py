@@ -184,7 +184,10 @@ def test_runs_that_hit_their_limits_hold(tmp_path: Path) -> None:
     hurried = scenario({"one": {"slots": 100, "window_s": 0.2}})
     for name, small in (("poor", poor), ("hurried", hurried)):
         done = run(tmp_path / name, scenario=small)
-        assert any(unit.outcome and unit.outcome.lost for unit in done.manifest.units.values())
+        assert any(
+            scheme_run.outcome and scheme_run.outcome.lost
+            for scheme_run in done.manifest.scheme_runs.values()
+        )
         assert failed(done.path) == set()
 
 

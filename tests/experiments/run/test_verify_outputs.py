@@ -100,7 +100,7 @@ def _estimates(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None
 
 
 def _swap_models(path: Path) -> None:
-    one, other = (path / "models" / f"{unit}-s0-a.safetensors" for unit in ("fedasync", "dma-fl"))
+    one, other = (path / "models" / f"{scheme_run}-s0-a.safetensors" for scheme_run in ("fedasync", "dma-fl"))
     content = one.read_bytes()
     one.write_bytes(other.read_bytes())
     other.write_bytes(content)
@@ -145,8 +145,14 @@ RESEALED: dict[str, tuple[str, Callable[[Path], None]]] = {
     "another trend": ("running", _estimates(lambda one: one.update(loss_per_aggregation=0.5))),
     "an entry of the Gram matrix": ("running", _estimates(lambda one: one["gram"][0].__setitem__(1, 3.0))),
     "a negative bound": ("running", _estimates(lambda one: one.update(regularised_gradient_bound=-1.0))),
-    "a unit that is gone": ("running", _json("running.json", lambda one: one["units"].pop("fedasync-s0"))),
-    "a unit too many": ("running", _json("running.json", lambda one: one["units"].update({"x-s0": {}}))),
+    "a scheme run that is gone": (
+        "running",
+        _json("running.json", lambda one: one["units"].pop("fedasync-s0")),
+    ),
+    "a scheme run too many": (
+        "running",
+        _json("running.json", lambda one: one["units"].update({"x-s0": {}})),
+    ),
     "another measured constant": (
         "measured",
         _json("measured/s0.json", lambda one: one["tasks"].update(a=one["tasks"]["b"])),
@@ -182,7 +188,7 @@ def test_foreign_files_among_the_outputs_are_found_and_others_mentioned(
 
 MANIFESTS: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
     "no checksum of an output": ("files", lambda m: m["files"].pop("periods.parquet")),
-    "a finished run whose unit waits": (
+    "a finished run whose scheme run waits": (
         "manifest",
         lambda m: m["units"]["fedasync-s0"].update(status="waiting"),
     ),
@@ -236,7 +242,7 @@ NONSENSE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a path out of the folder": lambda m: m["files"].update({"../secret": "0" * 64}),
     "an absolute path": lambda m: m["files"].update({"/etc/passwd": "0" * 64}),
     "a checksum that is none": lambda m: m["files"].update({"metrics.parquet": "f"}),
-    "a unit of nobody": lambda m: m["units"].update({"x-s0": {"status": "waiting"}}),
+    "a scheme run of nobody": lambda m: m["units"].update({"x-s0": {"status": "waiting"}}),
     "no tasks": lambda m: m["units"]["fedasync-s0"].update(tasks={}),
     "half an aggregation": lambda m: m["units"]["fedasync-s0"]["tasks"]["a"].update(aggregations=0.5),
     "a loss at no time": lambda m: m["units"]["fedasync-s0"].update(
@@ -280,7 +286,7 @@ def test_a_stopped_run_with_a_foreign_model_is_found(tmp_path: Path) -> None:
 
 
 def test_a_failed_run_that_goes_on_has_no_old_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables of the end before would contradict what the manifest says of units that have ended since."""
+    """Tables of the end before would contradict what the manifest says of scheme runs that have ended since."""
     small = scenario({"one": {"slots": 30, "learning_rate": 100.0}})
     stuff = {"models": {"one": softmax}, "datasets": {"one": dataset()}, "measured": {}}
     test = Trainer.test

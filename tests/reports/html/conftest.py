@@ -46,7 +46,7 @@ def one_seed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def seven(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Seven schemes, five seeds, three tasks, a plan, 1,200 jobs a unit."""
+    """Seven schemes, five seeds, three tasks, a plan, 1,200 jobs per scheme run."""
     tasks = ("mnist", "fashion_mnist", "third")
     return write_run(
         tmp_path_factory.mktemp("seven") / "run", SEVEN, range(5), tasks=tasks, jobs=1200, plan=True

@@ -25,7 +25,7 @@ def report(one_seed: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A report of a unit with 10,000 jobs, and of one with a few."""
+    """A report of a scheme run with 10,000 jobs, and of one with a few."""
     folder = tmp_path_factory.mktemp("many")
     return written(write_run(folder / "run", ("fedavg-full",), devices=40, jobs=JOBS), folder)
 

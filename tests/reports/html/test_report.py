@@ -103,9 +103,9 @@ def test_all_jobs_are_in_the_page_as_they_were(one_seed, tmp_path):
     data = data_of(page_of(tmp_path, one_seed))
     periods = dmafl.Run(one_seed).periods
     assert len(data["units"]) == len(data["jobs"]) > 1
-    for place, unit in enumerate(data["units"]):
+    for place, scheme_run in enumerate(data["units"]):
         jobs = json.loads(gzip.decompress(base64.b64decode(data["jobs"][place])))
-        name = data["schemes"][unit["scheme"]]
+        name = data["schemes"][scheme_run["scheme"]]
         own = [row for row in periods.to_pylist() if row["scheme"] == name]
         own.sort(key=lambda row: row["start_s"])
         assert len(jobs["start_s"]) == len(own) == 120
@@ -125,7 +125,7 @@ def test_a_page_with_too_many_jobs_says_what_is_not_in_it(tmp_path):
     assert len(page) / 1e6 < MAX_MB
 
 
-def test_a_unit_with_too_many_jobs_is_cut_and_says_so(tmp_path):
+def test_a_scheme_run_with_too_many_jobs_is_cut_and_says_so(tmp_path):
     run = write_run(tmp_path / "run", ("fedavg-full", "fedbuff"), tasks=("mnist",), jobs=MAX_JOBS + 10)
     page = page_of(tmp_path, run)
     packed = data_of(page)["jobs"]
@@ -254,7 +254,7 @@ def _change(**changes: Any) -> Any:
     return change
 
 
-def _change_unit(**changes: Any) -> Any:
+def _change_record(**changes: Any) -> Any:
     def change(run: Path) -> None:
         manifest = json.loads((run / "manifest.json").read_text())
         manifest["units"]["dma-fl-s0"] |= changes
@@ -275,11 +275,11 @@ def _change_unit(**changes: Any) -> Any:
         _change(schemes=["dma-fl", "dma-fl"]),
         _change(worlds={"0": {}}),
         _change(scenario={"preset": "nowhere"}),
-        _change_unit(tasks=[]),
-        _change_unit(tasks={"mnist": True}),
-        _change_unit(tasks={"mnist": {"aggregations": "x", "of": 1}}),
-        _change_unit(tasks={"mnist": {"aggregations": 1, "of": 1, "diverged": "x"}}),
-        _change_unit(lost=True),
+        _change_record(tasks=[]),
+        _change_record(tasks={"mnist": True}),
+        _change_record(tasks={"mnist": {"aggregations": "x", "of": 1}}),
+        _change_record(tasks={"mnist": {"aggregations": 1, "of": 1, "diverged": "x"}}),
+        _change_record(lost=True),
         _write("metrics.parquet", b"PAR1"),
         _write("periods.parquet", b""),
         _write("plans/dma-fl-s0.json", b"{}"),

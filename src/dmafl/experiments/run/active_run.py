@@ -12,7 +12,7 @@ from dmafl.experiments.run.contexts import Contexts
 from dmafl.experiments.run.folder import RunFolder
 from dmafl.experiments.run.request import Request
 from dmafl.experiments.run.settings import Settings
-from dmafl.experiments.run.statuses import FINISHED, UnitStatus
+from dmafl.experiments.run.statuses import FINISHED, SchemeRunStatus
 from dmafl.learning import saving
 from dmafl.server.messages import Result
 from dmafl.simulation.run_name import RunName
@@ -76,7 +76,7 @@ class ActiveRun:
         """Its name in folders and tables."""
         return self.scheme_run.name
 
-    def advance(self, stop_asked: Callable[[], bool]) -> Result | UnitStatus | None:
+    def advance(self, stop_asked: Callable[[], bool]) -> Result | SchemeRunStatus | None:
         """Handle events until a result is missing (it), the run is done (its status), or it is time to stop (None)."""
         if self._pending is not None and not self._pending.done():
             return self._pending
@@ -114,13 +114,13 @@ class ActiveRun:
         for tracker in self._settings.trackers:
             tracker.log(self.name, rows[0].to_pylist())
 
-    def abandon(self, error: BadInput) -> UnitStatus:
+    def abandon(self, error: BadInput) -> SchemeRunStatus:
         """Keep the rows of a run that cannot go on; its status."""
         records = self.scheme_run.records
         records.tests.drop_failed()
         self._folder.write_parts(self.name, self._parts, records.take_rows())
         self._folder.write_running(self.name, self._running.plain())
-        return UnitStatus.failed_for(error.problems[0])
+        return SchemeRunStatus.failed_for(error.problems[0])
 
     def _save_models(self) -> None:
         scheme_run = self.scheme_run

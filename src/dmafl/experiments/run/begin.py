@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from dmafl.base.version import __version__
-from dmafl.experiments.run.manifest import Manifest, OwnParts, TaskData, UnitRecord
+from dmafl.experiments.run.manifest import Manifest, OwnParts, SchemeRunRecord, TaskData
 from dmafl.experiments.run.request import Request
 from dmafl.experiments.run.statuses import RunStatus
 from dmafl.schedule.plan import jobs_checksum
@@ -45,7 +45,7 @@ def first_manifest(request: Request, trainers: Trainers) -> Manifest:
         plan_sha256=jobs_checksum(request.plan) if request.plan is not None else None,
         measured={},
         own=_own_parts(request, worlds.values()),
-        units={name: UnitRecord() for name in request.names},
+        scheme_runs={name: SchemeRunRecord() for name in request.names},
         files={},
         sha256="",
     )

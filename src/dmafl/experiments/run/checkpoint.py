@@ -1,4 +1,4 @@
-"""The state of a unit between two commands: arrays, and JSON that names them and the part files, by checksum."""
+"""The state of a scheme run between two commands: arrays, and JSON that names them and the part files, by checksum."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dmafl.base.files.limits import MAX_MODEL_BYTES
 from dmafl.base.files.npz import read_arrays
 
 SCHEMA = 5
-"""Raised when the state of a unit has other entries than before."""
+"""Raised when the state of a scheme run has other entries than before."""
 STATE = "state.json"
 _ENTRIES = {"schema": int, "unit": dict, "parts": int, "arrays": dict, "part_files": dict}
 _ARRAYS_FILE = re.compile(r"arrays-\d{6,12}\.npz")
@@ -27,10 +27,10 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Checkpoint:
-    """The folder with the state of a unit. What belongs together is there together, or is refused."""
+    """The folder with the state of a scheme run. What belongs together is there together, or is refused."""
 
-    def __init__(self, folder: Path, unit: str) -> None:
-        self.folder, self.unit = folder, unit
+    def __init__(self, folder: Path, scheme_run: str) -> None:
+        self.folder, self.scheme_run = folder, scheme_run
 
     def write(self, plain: Mapping[str, Any], arrays: Arrays, part_files: Mapping[str, str]) -> None:
         """Save a state: arrays first, then the state that names them, then the old arrays go."""
@@ -84,7 +84,7 @@ class Checkpoint:
 
     @contextmanager
     def restoring(self) -> Iterator[None]:
-        """One message for a state that a unit cannot be made from, although its checksums hold."""
+        """One message for a state that a scheme run cannot be made from, although its checksums hold."""
         try:
             yield
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
@@ -93,7 +93,9 @@ class Checkpoint:
 
     @property
     def _remedy(self) -> str:
-        return f"Remove the folder {self.folder} to run {self.unit} from its start, or start the run anew."
+        return (
+            f"Remove the folder {self.folder} to run {self.scheme_run} from its start, or start the run anew."
+        )
 
     def _damaged(self, path: Path, problem: str) -> BadInput:
         return bad_input(str(path), "must be a whole checkpoint", ShownAsIs(problem), self._remedy)

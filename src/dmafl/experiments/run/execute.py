@@ -90,8 +90,8 @@ def _side_by_side(
 def _finish(runs: SideBySide, constants: RunConstants) -> None:
     """Put the tables together, with what theory says; raises the first failure, if a run cannot be carried out."""
     folder, progress = runs.means.folder, runs.progress
-    units = progress.manifest.units
-    folder.compact([name for name in runs.means.request.names if units[name].outcome is not None])
+    scheme_runs = progress.manifest.scheme_runs
+    folder.compact([name for name in runs.means.request.names if scheme_runs[name].outcome is not None])
     if constants.by_seed:
         fill_in(folder, progress.manifest, dict(constants.by_seed))
     progress.run_ended(RunStatus.FAILED if runs.failures else RunStatus.FINISHED)

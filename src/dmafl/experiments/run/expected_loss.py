@@ -32,7 +32,7 @@ from dmafl.theory.theorem1 import theorem1
 from dmafl.world.world import World
 
 MOST_SLOTS = 2_000_000
-"""Slots that are looked at for one unit and task, over all its tests; of longer runs some tests are left out."""
+"""Slots that are looked at for one scheme run and task, over all its tests; of longer runs some tests are left out."""
 
 KEYS = ("scheme", "seed", "task", "aggregation")
 
@@ -101,7 +101,7 @@ def fill_in(folder: RunFolder, manifest: Manifest, measured: Mapping[int, Measur
 
 def one_by_one(manifest: Manifest) -> dict[RunName, bool]:
     """Whether each aggregation of a scheme's run is one job; not known before the run has ended."""
-    return {name: manifest.unit(name).one_by_one for name in manifest.run_names}
+    return {name: manifest.scheme_run(name).one_by_one for name in manifest.run_names}
 
 
 def realised(periods: Periods, settings: Task) -> TaskJobs | None:

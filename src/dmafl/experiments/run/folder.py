@@ -49,7 +49,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._sums: dict[str, dict[str, str]] = {}
-        """Unit -> name of a part file -> its checksum."""
+        """Name of a scheme run -> name of a part file -> its checksum."""
         self.checksums: dict[str, str] = {}
         """SHA-256 of the outputs written so far, by their names relative to the folder."""
 
@@ -168,56 +168,56 @@ class RunFolder:
 
     # -- while it goes --------------------------------------------------------------------------------
 
-    def write_parts(self, unit: str, number: int, tables: tuple[pa.Table, pa.Table]) -> None:
+    def write_parts(self, scheme_run: str, number: int, tables: tuple[pa.Table, pa.Table]) -> None:
         """Save the rows since the last part; the next checkpoint notes their checksums."""
         for name, table in zip(TABLES, tables, strict=True):
-            path = self._part(unit, name, number)
+            path = self._part(scheme_run, name, number)
             buffer = pa.BufferOutputStream()
             pq.write_table(table, buffer)
             content = buffer.getvalue().to_pybytes()
             write_bytes(path, content)
-            self._sums.setdefault(unit, {})[path.name] = sha256_of(content)
+            self._sums.setdefault(scheme_run, {})[path.name] = sha256_of(content)
 
-    def write_checkpoint(self, unit: str, plain: dict[str, Any], arrays: Arrays) -> None:
-        """Save a unit's state, which belongs to the parts written so far."""
-        self.checkpoint(unit).write(plain, arrays, self._sums.get(unit, {}))
+    def write_checkpoint(self, scheme_run: str, plain: dict[str, Any], arrays: Arrays) -> None:
+        """Save a scheme run's state, which belongs to the parts written so far."""
+        self.checkpoint(scheme_run).write(plain, arrays, self._sums.get(scheme_run, {}))
 
-    def write_running(self, unit: str, estimates: dict[str, Any]) -> None:
-        """Save a unit's running estimates, by task."""
-        write_checked(self.path / "parts" / unit / RUNNING, estimates)
+    def write_running(self, scheme_run: str, estimates: dict[str, Any]) -> None:
+        """Save a scheme run's running estimates, by task."""
+        write_checked(self.path / "parts" / scheme_run / RUNNING, estimates)
 
-    def read_checkpoint(self, unit: str) -> tuple[dict[str, Any], Arrays] | None:
-        """The state of a unit when it was last saved; its parts are as they were, and later ones are removed."""
-        saved = self.checkpoint(unit).read()
+    def read_checkpoint(self, scheme_run: str) -> tuple[dict[str, Any], Arrays] | None:
+        """The state of a scheme run when it was last saved; its parts are as they were, and later ones are removed."""
+        saved = self.checkpoint(scheme_run).read()
         sums: dict[str, str] = {} if saved is None else saved[0]["part_files"]
         for name in sums:
-            self._read_part(self.path / "parts" / unit / Path(name).name, sums)
+            self._read_part(self.path / "parts" / scheme_run / Path(name).name, sums)
         for name in TABLES:
-            for path in (self.path / "parts" / unit).glob(f"{name}-*.parquet"):
+            for path in (self.path / "parts" / scheme_run).glob(f"{name}-*.parquet"):
                 if path.name not in sums:
                     path.unlink()
-        self._sums[unit] = dict(sums)
+        self._sums[scheme_run] = dict(sums)
         return saved
 
-    def checkpoint(self, unit: str) -> Checkpoint:
-        """Where the state of a unit is, or will be."""
-        return Checkpoint(self.path / "checkpoint" / unit, unit)
+    def checkpoint(self, scheme_run: str) -> Checkpoint:
+        """Where the state of a scheme run is, or will be."""
+        return Checkpoint(self.path / "checkpoint" / scheme_run, scheme_run)
 
     # -- when it is done ------------------------------------------------------------------------------
 
-    def compact(self, units: list[str]) -> None:
-        """Put the parts of all units together, in their order."""
+    def compact(self, scheme_runs: list[str]) -> None:
+        """Put the parts of all scheme runs together, in their order."""
         for name, schema in TABLES.items():
             tables = [
-                self._read_part(path, self._sums_of(unit))
-                for unit in units
-                for path in sorted((self.path / "parts" / unit).glob(f"{name}-*.parquet"))
+                self._read_part(path, self._sums_of(scheme_run))
+                for scheme_run in scheme_runs
+                for path in sorted((self.path / "parts" / scheme_run).glob(f"{name}-*.parquet"))
             ]
             # One chunk, so that the file does not depend on how often the run was saved.
             whole = pa.concat_tables(tables).combine_chunks() if tables else schema.empty_table()
             self.write_table(name, whole)
         self.write_output(
-            RUNNING, json_bytes({"schema": RUNNING_SCHEMA, "units": self._running_parts(units)})
+            RUNNING, json_bytes({"schema": RUNNING_SCHEMA, "units": self._running_parts(scheme_runs)})
         )
 
     def write_table(self, name: str, rows: pa.Table) -> None:
@@ -232,7 +232,7 @@ class RunFolder:
         shutil.rmtree(self.path / "checkpoint", ignore_errors=True)
 
     def parts(self) -> list[tuple[str, str]]:
-        """Unit and number of every part that is there of all tables: those of one list belong together."""
+        """Scheme run and number of every part that all tables have; tables read with one list belong together."""
         of_tables = [
             {
                 (path.parent.name, path.stem.rpartition("-")[2])
@@ -252,17 +252,17 @@ class RunFolder:
                 str(path), "must be there, for the manifest names it", ShownAsIs("no file"), _AGAIN
             )
         files = [
-            self.path / "parts" / unit / f"{name}-{number}.parquet"
-            for unit, number in (self.parts() if parts is None else parts)
+            self.path / "parts" / scheme_run / f"{name}-{number}.parquet"
+            for scheme_run, number in (self.parts() if parts is None else parts)
         ]
         tables = [read_parquet(file, f"part of {name}", TABLES[name], remedy=_AGAIN) for file in files]
         return pa.concat_tables(tables) if tables else TABLES[name].empty_table()
 
     def read_running(self) -> dict[str, Any]:
-        """The running estimates: unit -> task -> values, the last ones or as far as they are."""
+        """The running estimates: scheme run -> task -> values, the last ones or as far as they are."""
         path = self.path / RUNNING
         if not path.exists():
-            return self._running_parts([unit.name for unit in sorted((self.path / "parts").glob("*"))])
+            return self._running_parts([folder.name for folder in sorted((self.path / "parts").glob("*"))])
         content = read_json(path, "running estimates")
         if not isinstance(content, dict) or content.get("schema") != RUNNING_SCHEMA:
             raise bad_input(
@@ -271,41 +271,45 @@ class RunFolder:
                 ShownAsIs("something else"),
                 "Run again with this version.",
             )
-        units = content.get("units")
-        if not isinstance(units, dict):
-            raise bad_input(str(path), "must have the estimates of every unit", units, "Run again.")
-        return {unit: check_running(tasks, path) for unit, tasks in units.items()}
+        scheme_runs = content.get("units")
+        if not isinstance(scheme_runs, dict):
+            raise bad_input(
+                str(path), "must have the estimates of every scheme run", scheme_runs, "Run again."
+            )
+        return {scheme_run: check_running(tasks, path) for scheme_run, tasks in scheme_runs.items()}
 
-    def _running_parts(self, units: list[str]) -> dict[str, Any]:
-        paths = {unit: self.path / "parts" / unit / RUNNING for unit in units}
+    def _running_parts(self, scheme_runs: list[str]) -> dict[str, Any]:
+        paths = {scheme_run: self.path / "parts" / scheme_run / RUNNING for scheme_run in scheme_runs}
         return {
-            unit: check_running(read_checked(path, "running estimates", self._from_start(unit)), path)
-            for unit, path in paths.items()
+            scheme_run: check_running(
+                read_checked(path, "running estimates", self._from_start(scheme_run)), path
+            )
+            for scheme_run, path in paths.items()
             if path.exists()
         }
 
-    def _part(self, unit: str, name: str, number: int) -> Path:
-        return self.path / "parts" / unit / f"{name}-{number:06d}.parquet"
+    def _part(self, scheme_run: str, name: str, number: int) -> Path:
+        return self.path / "parts" / scheme_run / f"{name}-{number:06d}.parquet"
 
     def _read_part(self, path: Path, sums: Mapping[str, str]) -> pa.Table:
         """The rows of a part file, which must be the one that was written."""
-        unit, name = path.parent.name, path.stem.rpartition("-")[0]
-        remedy = self._from_start(unit)
+        scheme_run, name = path.parent.name, path.stem.rpartition("-")[0]
+        remedy = self._from_start(scheme_run)
         what = f"part of {name}"
         content = read_bytes(path, what)
         if path.name in sums:
             check_sha256(content, sums[path.name], str(path), what, remedy)
         return parse_parquet(content, str(path), what, TABLES.get(name), remedy=remedy)
 
-    def _from_start(self, unit: str) -> str:
-        return f"Remove the folder {self.checkpoint(unit).folder} to run {unit} from its start."
+    def _from_start(self, scheme_run: str) -> str:
+        return f"Remove the folder {self.checkpoint(scheme_run).folder} to run {scheme_run} from its start."
 
-    def _sums_of(self, unit: str) -> Mapping[str, str]:
-        """Checksums of a unit's part files, as noted by this process or by its last checkpoint."""
-        if unit not in self._sums:
-            plain = self.checkpoint(unit).read_plain()
-            self._sums[unit] = {} if plain is None else plain["part_files"]
-        return self._sums[unit]
+    def _sums_of(self, scheme_run: str) -> Mapping[str, str]:
+        """Checksums of a scheme run's part files, as noted by this process or by its last checkpoint."""
+        if scheme_run not in self._sums:
+            plain = self.checkpoint(scheme_run).read_plain()
+            self._sums[scheme_run] = {} if plain is None else plain["part_files"]
+        return self._sums[scheme_run]
 
 
 def checksum_of(measured: Measured) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from dmafl.base.files import canonical_json, sha256_of
 from dmafl.experiments.run.manifest_rules import SCHEMA, check_manifest
-from dmafl.experiments.run.statuses import WAITING, RunStatus, UnitStatus
+from dmafl.experiments.run.statuses import WAITING, RunStatus, SchemeRunStatus
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
 from dmafl.simulation.outcome import SchemeOutcome
@@ -54,10 +54,10 @@ class OwnParts:
 
 
 @dataclass(frozen=True)
-class UnitRecord:
+class SchemeRunRecord:
     """What the manifest says of the run of one scheme and seed."""
 
-    status: UnitStatus = WAITING
+    status: SchemeRunStatus = WAITING
     outcome: SchemeOutcome | None = None
     """None before it has ended for the first time."""
 
@@ -76,15 +76,15 @@ class UnitRecord:
         return {"status": str(self.status)} | ({} if self.outcome is None else self.outcome.plain())
 
     @classmethod
-    def from_plain(cls, given: Plain) -> UnitRecord:
+    def from_plain(cls, given: Plain) -> SchemeRunRecord:
         """From `plain`."""
         outcome = SchemeOutcome.from_plain(given) if "tasks" in given else None
-        return cls(UnitStatus.parse(given["status"]), outcome)
+        return cls(SchemeRunStatus.parse(given["status"]), outcome)
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is run, with which software, data, plan and measured constants; how each unit ended; all checksums."""
+    """What is run, with which software, data, plan and measured constants; how each scheme run ended; all checksums."""
 
     status: RunStatus
     scenario: Plain
@@ -102,7 +102,7 @@ class Manifest:
     measured: Mapping[int, str]
     """Checksum of the measured constants of each seed."""
     own: OwnParts
-    units: Mapping[str, UnitRecord]
+    scheme_runs: Mapping[str, SchemeRunRecord]
     """By the name of the run of a scheme and seed, in the order of the files."""
     files: Mapping[str, str]
     """Checksum of each output, by its name relative to the folder."""
@@ -119,9 +119,9 @@ class Manifest:
         """Schemes and seeds, in the order of the files."""
         return RunName.of_all(self.schemes, self.seeds)
 
-    def unit(self, name: RunName) -> UnitRecord:
+    def scheme_run(self, name: RunName) -> SchemeRunRecord:
         """What is said of the run of a scheme and seed."""
-        return self.units[str(name)]
+        return self.scheme_runs[str(name)]
 
     def read_scenario(self, source: str = SOURCE) -> Scenario:
         """The scenario; `source` names the file in errors."""
@@ -131,11 +131,13 @@ class Manifest:
         """The world of a seed; `source` names the file in errors."""
         return World.from_plain(self.worlds[seed], source=source)
 
-    def with_unit(self, name: str, status: UnitStatus, outcome: SchemeOutcome | None = None) -> Manifest:
-        """With another status of a unit; how it ended stays as it was if `outcome` is None."""
-        before = self.units[name]
-        record = UnitRecord(status, before.outcome if outcome is None else outcome)
-        return replace(self, units={**self.units, name: record})
+    def with_scheme_run(
+        self, name: str, status: SchemeRunStatus, outcome: SchemeOutcome | None = None
+    ) -> Manifest:
+        """With another status of a scheme run; how it ended stays as it was if `outcome` is None."""
+        before = self.scheme_runs[name]
+        record = SchemeRunRecord(status, before.outcome if outcome is None else outcome)
+        return replace(self, scheme_runs={**self.scheme_runs, name: record})
 
     def sealed(self, files: Mapping[str, str]) -> Manifest:
         """With the checksums of these outputs, and its own."""
@@ -156,7 +158,7 @@ class Manifest:
             "plan_sha256": self.plan_sha256,
             "measured": {str(seed): checksum for seed, checksum in self.measured.items()},
             "own": self.own.plain(),
-            "units": {name: unit.plain() for name, unit in self.units.items()},
+            "units": {name: record.plain() for name, record in self.scheme_runs.items()},
             "files": dict(self.files),
             "sha256": self.sha256,
         }
@@ -176,7 +178,7 @@ class Manifest:
             given["plan_sha256"],
             {int(seed): checksum for seed, checksum in given["measured"].items()},
             OwnParts.from_plain(given["own"]),
-            {name: UnitRecord.from_plain(unit) for name, unit in given["units"].items()},
+            {name: SchemeRunRecord.from_plain(record) for name, record in given["units"].items()},
             given["files"],
             given["sha256"],
         )

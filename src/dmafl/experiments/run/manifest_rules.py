@@ -10,7 +10,7 @@ from typing import Any
 
 from dmafl.base.errors import bad_input
 from dmafl.base.files import is_file_name
-from dmafl.experiments.run.statuses import RunStatus, UnitStatus
+from dmafl.experiments.run.statuses import RunStatus, SchemeRunStatus
 from dmafl.simulation.run_name import RunName
 
 SCHEMA = 2
@@ -59,7 +59,7 @@ def check_manifest(manifest: Any, path: Path) -> None:
     for name, (rule, test) in _fields(manifest).items():
         if not test(manifest[name]):
             raise bad_input(f"{path}: {name}", rule, manifest[name], _REMEDY)
-    _check_units(manifest, path)
+    _check_scheme_runs(manifest, path)
 
 
 def _fields(manifest: Mapping[str, Any]) -> dict[str, tuple[str, Test]]:
@@ -103,7 +103,7 @@ def _fields(manifest: Mapping[str, Any]) -> dict[str, tuple[str, Test]]:
                 isinstance(value, dict) and set(value) == set(OWN) and all(map(_are_names, value.values()))
             ),
         ),
-        "units": ("must be a table", lambda value: _is_table(value, lambda unit: isinstance(unit, dict))),
+        "units": ("must be a table", lambda value: _is_table(value, lambda record: isinstance(record, dict))),
         "files": (
             "must be a table of checksums, by the names of outputs",
             lambda value: _is_table(value, _is_checksum) and all(map(_is_output, value)),
@@ -112,7 +112,7 @@ def _fields(manifest: Mapping[str, Any]) -> dict[str, tuple[str, Test]]:
     }
 
 
-def _check_units(manifest: Mapping[str, Any], path: Path) -> None:
+def _check_scheme_runs(manifest: Mapping[str, Any], path: Path) -> None:
     wanted = set(map(str, RunName.of_all(manifest["schemes"], manifest["seeds"])))
     if set(manifest["units"]) != wanted:
         odd = sorted(set(manifest["units"]) ^ wanted)[0]
@@ -120,7 +120,7 @@ def _check_units(manifest: Mapping[str, Any], path: Path) -> None:
             f"{path}: units", "must have an entry for every scheme and seed, and no other", odd, _REMEDY
         )
     tasks = set(manifest["scenario"]["tasks"])
-    for name, unit in manifest["units"].items():
+    for name, record in manifest["units"].items():
         tests: dict[str, tuple[str, Test]] = {
             "status": ("must be waiting, finished or failed: ...", _is_status),
             "tasks": (
@@ -142,21 +142,21 @@ def _check_units(manifest: Mapping[str, Any], path: Path) -> None:
                 ),
             ),
         }
-        ended = {"tasks", "lost", "rounds"} & set(unit)
-        optional = ("refused",) if "refused" in unit else ()
+        ended = {"tasks", "lost", "rounds"} & set(record)
+        optional = ("refused",) if "refused" in record else ()
         for field in ("status", *(("tasks", "lost", "rounds") if ended else ()), *optional):
             rule, test = tests[field]
-            if not test(unit.get(field)):
-                raise bad_input(f"{path}: units.{name}.{field}", rule, unit.get(field), _REMEDY)
-        odd_fields = set(unit) - set(tests)
-        if odd_fields or (unit["status"] == "finished" and not ended):
+            if not test(record.get(field)):
+                raise bad_input(f"{path}: units.{name}.{field}", rule, record.get(field), _REMEDY)
+        odd_fields = set(record) - set(tests)
+        if odd_fields or (record["status"] == "finished" and not ended):
             rule = "must have tasks, lost and rounds once it has ended, and no other entries"
-            raise bad_input(f"{path}: units.{name}", rule, sorted(unit), _REMEDY)
+            raise bad_input(f"{path}: units.{name}", rule, sorted(record), _REMEDY)
 
 
 def _is_status(value: Any) -> bool:
     try:
-        return isinstance(value, str) and UnitStatus.parse(value) is not None
+        return isinstance(value, str) and SchemeRunStatus.parse(value) is not None
     except ValueError:
         return False
 

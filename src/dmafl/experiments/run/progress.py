@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dmafl.experiments.run.folder import RunFolder
 from dmafl.experiments.run.manifest import Manifest
-from dmafl.experiments.run.statuses import RunStatus, UnitStatus
+from dmafl.experiments.run.statuses import RunStatus, SchemeRunStatus
 from dmafl.simulation.outcome import SchemeOutcome
 
 
@@ -17,13 +17,15 @@ class Progress:
         self._folder = folder
         self.manifest = folder.write_manifest(manifest)
 
-    def status(self, name: str) -> UnitStatus:
-        """How far a unit has come."""
-        return self.manifest.units[name].status
+    def status(self, name: str) -> SchemeRunStatus:
+        """How far a scheme run has come."""
+        return self.manifest.scheme_runs[name].status
 
-    def unit_ended(self, name: str, status: UnitStatus, outcome: SchemeOutcome | None = None) -> None:
-        """A unit has ended, well or not; without `outcome` it could not begin."""
-        self.manifest = self._folder.write_manifest(self.manifest.with_unit(name, status, outcome))
+    def scheme_run_ended(
+        self, name: str, status: SchemeRunStatus, outcome: SchemeOutcome | None = None
+    ) -> None:
+        """A scheme run has ended, well or not; without `outcome` it could not begin."""
+        self.manifest = self._folder.write_manifest(self.manifest.with_scheme_run(name, status, outcome))
 
     def note_outputs(self) -> None:
         """Save the checksums of outputs that were written since."""
@@ -31,5 +33,5 @@ class Progress:
             self.manifest = self._folder.write_manifest(self.manifest)
 
     def run_ended(self, status: RunStatus) -> None:
-        """All units have ended."""
+        """All scheme runs have ended."""
         self.manifest = self._folder.write_manifest(replace(self.manifest, status=status))

@@ -16,7 +16,7 @@ from dmafl.scenario.toml import from_plain
 def manifest_to_resume(
     folder: RunFolder, wanted: Manifest, measured: Mapping[int, Measured] | None
 ) -> Manifest:
-    """The manifest in the folder, if it is that of the run `wanted` on the same data; units to be run are waiting."""
+    """The manifest in the folder, if it is that of the run `wanted` on the same data; what is to be run is waiting."""
     kept = folder.read_manifest()
     if kept.sha256 != kept.checksum:
         raise bad_input(
@@ -29,14 +29,14 @@ def manifest_to_resume(
     if measured is not None:
         _check_same_measured(folder, kept, measured)
     _check_same_data(kept, wanted)
-    units = {
-        # A finished unit whose checkpoint was removed is to be run from its start.
-        name: unit
-        if unit.status.finished and folder.checkpoint(name).exists()
-        else replace(unit, status=WAITING)
-        for name, unit in kept.units.items()
+    scheme_runs = {
+        # A finished scheme run whose checkpoint was removed is to be run from its start.
+        name: record
+        if record.status.finished and folder.checkpoint(name).exists()
+        else replace(record, status=WAITING)
+        for name, record in kept.scheme_runs.items()
     }
-    return replace(kept, units=units)
+    return replace(kept, scheme_runs=scheme_runs)
 
 
 def _check_same_run(folder: RunFolder, kept: Manifest, wanted: Manifest) -> None:

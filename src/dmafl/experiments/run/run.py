@@ -37,7 +37,7 @@ class Run:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What was run: scenario, worlds, schemes, seeds, versions, checksums, and how each unit ended."""
+        """What was run: scenario, worlds, schemes, seeds, versions, checksums, and how each scheme run ended."""
         return RunFolder(self.path).read_manifest()
 
     @cached_property
@@ -72,7 +72,7 @@ class Run:
     @property
     def seeds_without_prediction(self) -> list[int]:
         """Seeds that could have a prediction beside what is reached, had they been measured."""
-        alone = {name.seed for name in self.manifest.run_names if self.manifest.unit(name).one_by_one}
+        alone = {name.seed for name in self.manifest.run_names if self.manifest.scheme_run(name).one_by_one}
         return sorted(alone - set(self.manifest.measured))
 
     def plot(self, path: str | Path | None = None) -> Path:

@@ -1,4 +1,4 @@
-"""Running estimates as a file has them: of every unit and task, numbers or nothing."""
+"""Running estimates as a file has them: of every scheme run and task, numbers or nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GRAM = "gram"
 
 
 def check_running(given: Any, path: Path) -> dict[str, Any]:
-    """The estimates of a unit: task -> values, each a number, a list or a matrix of numbers, or null."""
+    """The estimates of a scheme run: task -> values, each a number, a list or a matrix of numbers, or null."""
     if not isinstance(given, dict):
         raise bad_input(str(path), "must be a table of running estimates", given, "Run again.")
     for task, values in given.items():

@@ -11,7 +11,7 @@ from dmafl.base.errors import BadInput, ShownAsIs, bad_input
 from dmafl.base.processes.stopping import Interrupted
 from dmafl.experiments.run.active_run import ActiveRun, Means
 from dmafl.experiments.run.progress import Progress
-from dmafl.experiments.run.statuses import UnitStatus
+from dmafl.experiments.run.statuses import SchemeRunStatus
 from dmafl.server.messages import Result
 from dmafl.simulation.outcome import SchemeOutcome
 from dmafl.training.workers import wait_for_one
@@ -70,7 +70,7 @@ class SideBySide:
                 self.progress.note_outputs()  # a plan, if one was made
             except BadInput as error:  # e.g. there is no plan for this seed: the others go on
                 self.failures.append(error)
-                self._ended(name, UnitStatus.failed_for(error.problems[0]))
+                self._ended(name, SchemeRunStatus.failed_for(error.problems[0]))
             except Interrupted:  # its plan is not made: it is made again when the run goes on
                 break
 
@@ -83,7 +83,7 @@ class SideBySide:
             except BadInput as error:
                 self.failures.append(error)
                 state = active.abandon(error)
-            if isinstance(state, UnitStatus):
+            if isinstance(state, SchemeRunStatus):
                 self._active.remove(active)
                 self._ended(active.name, state, active.scheme_run.outcome())
             elif state is not None:
@@ -98,11 +98,13 @@ class SideBySide:
             try:
                 active.save()
             except BadInput as error:  # its model has diverged: the others are saved all the same
-                self.progress.unit_ended(active.name, active.abandon(error), active.scheme_run.outcome())
+                self.progress.scheme_run_ended(
+                    active.name, active.abandon(error), active.scheme_run.outcome()
+                )
 
-    def _ended(self, name: str, status: UnitStatus, outcome: SchemeOutcome | None = None) -> None:
+    def _ended(self, name: str, status: SchemeRunStatus, outcome: SchemeOutcome | None = None) -> None:
         """Write how a run ended, and show it; without `outcome` it could not begin."""
-        self.progress.unit_ended(name, status, outcome)
+        self.progress.scheme_run_ended(name, status, outcome)
         self.means.settings.watcher.finished(name, str(status))
 
     def _stop_asked_soon(self) -> bool:

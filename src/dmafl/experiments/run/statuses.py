@@ -1,4 +1,4 @@
-"""How far a run and each of its units have come: small enums, with the words of the manifest."""
+"""How far a run and each of its scheme runs have come: small enums, with the words of the manifest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class RunStatus(StrEnum):
 
     @property
     def ended(self) -> bool:
-        """Whether all of its units have ended, well or not."""
+        """Whether all of its scheme runs have ended, well or not."""
         return self is not RunStatus.RUNNING
 
     @property
@@ -26,11 +26,11 @@ class RunStatus(StrEnum):
         return {
             RunStatus.RUNNING: "Wait until it ends; if it was stopped, go on with --resume.",
             RunStatus.FINISHED: "",
-            RunStatus.FAILED: "See why its units failed, mend it, and go on with --resume.",
+            RunStatus.FAILED: "See why its scheme runs failed, mend it, and go on with --resume.",
         }[self]
 
 
-class UnitState(StrEnum):
+class SchemeRunState(StrEnum):
     """How far the run of one scheme and seed has come."""
 
     WAITING = "waiting"
@@ -39,44 +39,44 @@ class UnitState(StrEnum):
 
 
 @dataclass(frozen=True)
-class UnitStatus:
+class SchemeRunStatus:
     """How far the run of one scheme and seed has come; `reason` says why it failed."""
 
-    state: UnitState
+    state: SchemeRunState
     reason: str = ""
 
     def __str__(self) -> str:
         return f"{_FAILED}{self.reason}" if self.failed else str(self.state)
 
     @classmethod
-    def parse(cls, text: str) -> UnitStatus:
+    def parse(cls, text: str) -> SchemeRunStatus:
         """From the words of a manifest."""
         if text.startswith(_FAILED):
-            return cls(UnitState.FAILED, text.removeprefix(_FAILED))
-        if text not in (UnitState.WAITING, UnitState.FINISHED):
-            raise ValueError(f"no status of a unit: {text!r}")
-        return cls(UnitState(text))
+            return cls(SchemeRunState.FAILED, text.removeprefix(_FAILED))
+        if text not in (SchemeRunState.WAITING, SchemeRunState.FINISHED):
+            raise ValueError(f"no status of a scheme run: {text!r}")
+        return cls(SchemeRunState(text))
 
     @classmethod
-    def failed_for(cls, reason: object) -> UnitStatus:
+    def failed_for(cls, reason: object) -> SchemeRunStatus:
         """Failed, with the reason in words."""
-        return cls(UnitState.FAILED, str(reason))
+        return cls(SchemeRunState.FAILED, str(reason))
 
     @property
     def waiting(self) -> bool:
         """Whether it is not done: it has not begun, or is under way."""
-        return self.state is UnitState.WAITING
+        return self.state is SchemeRunState.WAITING
 
     @property
     def finished(self) -> bool:
         """Whether it came to its end."""
-        return self.state is UnitState.FINISHED
+        return self.state is SchemeRunState.FINISHED
 
     @property
     def failed(self) -> bool:
         """Whether it cannot go on."""
-        return self.state is UnitState.FAILED
+        return self.state is SchemeRunState.FAILED
 
 
-WAITING = UnitStatus(UnitState.WAITING)
-FINISHED = UnitStatus(UnitState.FINISHED)
+WAITING = SchemeRunStatus(SchemeRunState.WAITING)
+FINISHED = SchemeRunStatus(SchemeRunState.FINISHED)

@@ -13,9 +13,9 @@ VALUES = ("accuracy", "loss", "energy_J", "time_s")
 
 
 class Tracker(Protocol):
-    """Takes the rows of metrics of a unit as they come, and is closed at the end."""
+    """Takes the rows of metrics of a scheme run as they come, and is closed at the end."""
 
-    def log(self, unit: str, rows: Sequence[dict[str, Any]]) -> None:
+    def log(self, scheme_run: str, rows: Sequence[dict[str, Any]]) -> None:
         """Rows of metrics.parquet, in order."""
         ...
 
@@ -32,13 +32,13 @@ class TensorBoard:
         self._folder = folder / "tensorboard"
         self._writers: dict[str, Any] = {}
 
-    def log(self, unit: str, rows: Sequence[dict[str, Any]]) -> None:
-        """One writer a unit, one curve a task and value."""
-        if unit not in self._writers:
-            self._writers[unit] = self._module.SummaryWriter(str(self._folder / unit))
+    def log(self, scheme_run: str, rows: Sequence[dict[str, Any]]) -> None:
+        """One writer per scheme run, one curve per task and value."""
+        if scheme_run not in self._writers:
+            self._writers[scheme_run] = self._module.SummaryWriter(str(self._folder / scheme_run))
         for row in rows:
             for value in VALUES:
-                self._writers[unit].add_scalar(f"{row['task']}/{value}", row[value], row["aggregation"])
+                self._writers[scheme_run].add_scalar(f"{row['task']}/{value}", row[value], row["aggregation"])
 
     def close(self) -> None:
         """Write what is left."""
@@ -47,7 +47,7 @@ class TensorBoard:
 
 
 class MLflow:
-    """One run a unit, in the experiment of the scenario's name."""
+    """One run of the tracker per scheme run, in the experiment of the scenario's name."""
 
     def __init__(self, folder: Path, name: str) -> None:
         client = _module("mlflow", "mlflow").MlflowClient()
@@ -55,14 +55,16 @@ class MLflow:
         self._experiment = known.experiment_id if known is not None else client.create_experiment(name)
         self._client, self._runs = client, {}  # type: ignore[var-annotated]
 
-    def log(self, unit: str, rows: Sequence[dict[str, Any]]) -> None:
+    def log(self, scheme_run: str, rows: Sequence[dict[str, Any]]) -> None:
         """One metric a task and value."""
-        if unit not in self._runs:
-            self._runs[unit] = self._client.create_run(self._experiment, run_name=unit).info.run_id
+        if scheme_run not in self._runs:
+            self._runs[scheme_run] = self._client.create_run(
+                self._experiment, run_name=scheme_run
+            ).info.run_id
         for row in rows:
             for value in VALUES:
                 name = f"{row['task']}.{value}"
-                self._client.log_metric(self._runs[unit], name, row[value], step=row["aggregation"])
+                self._client.log_metric(self._runs[scheme_run], name, row[value], step=row["aggregation"])
 
     def close(self) -> None:
         """Mark all runs as done."""
@@ -71,21 +73,21 @@ class MLflow:
 
 
 class WeightsAndBiases:
-    """One run a unit, in a project of the scenario's name."""
+    """One run of the tracker per scheme run, in a project of the scenario's name."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._module, self._project = _module("wandb", "wandb"), f"dmafl-{name}"
         self._sessions: dict[str, Any] = {}
 
-    def log(self, unit: str, rows: Sequence[dict[str, Any]]) -> None:
+    def log(self, scheme_run: str, rows: Sequence[dict[str, Any]]) -> None:
         """One chart a task and value, over aggregations."""
-        if unit not in self._sessions:
-            self._sessions[unit] = self._module.init(
-                project=self._project, name=unit, group=self._project, reinit="create_new"
+        if scheme_run not in self._sessions:
+            self._sessions[scheme_run] = self._module.init(
+                project=self._project, name=scheme_run, group=self._project, reinit="create_new"
             )
         for row in rows:
             values = {f"{row['task']}/{value}": row[value] for value in VALUES}
-            self._sessions[unit].log({**values, f"{row['task']}/aggregation": row["aggregation"]})
+            self._sessions[scheme_run].log({**values, f"{row['task']}/aggregation": row["aggregation"]})
 
     def close(self) -> None:
         """Finish all sessions."""

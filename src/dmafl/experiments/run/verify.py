@@ -20,7 +20,7 @@ from dmafl.experiments.run.verification import (
 from dmafl.experiments.run.verification.findings import CHANGED, Finding, Rule
 from dmafl.experiments.run.verification.opened import Opened
 from dmafl.experiments.run.verification.retest import retest as tested_again
-from dmafl.experiments.run.verification.unit_rows import UnitRows
+from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 from dmafl.schedule.checks import Check
 
 RUN_AGAIN = "The files were damaged or changed: run again."
@@ -30,7 +30,7 @@ MOST_LOOKS = 5
 Find = Callable[[Opened], Finding]
 
 
-def _in_units(find: Callable[[UnitRows], Finding]) -> Find:
+def _in_rows(find: Callable[[SchemeRunRows], Finding]) -> Find:
     """A rule of the rows of one scheme and seed, applied to all of them."""
     return lambda opened: opened.each(find)
 
@@ -45,43 +45,43 @@ TABLE: tuple[tuple[str, str, str, Find], ...] = (
         outputs.manifest,
     ),
     ("files", "every output is there, with its checksum, and no other among them", "files", outputs.files),
-    ("tables", "tables can be read and have their units in order", "tables", outputs.tables),
+    ("tables", "tables can be read and have their scheme runs in order", "tables", outputs.tables),
     ("values", "cells are known names, finite numbers and possible counts", "kinds", outputs.values),
-    ("clock", "periods end in the order of time, phases follow one another", "s", _in_units(timeline.clock)),
+    ("clock", "periods end in the order of time, phases follow one another", "s", _in_rows(timeline.clock)),
     (
         "versions",
         "slots complete one after another, versions are current when sent",
         "rows",
-        _in_units(timeline.versions),
+        _in_rows(timeline.versions),
     ),
-    ("staleness", "staleness is slot - version", "slots", _in_units(timeline.staleness)),
+    ("staleness", "staleness is slot - version", "slots", _in_rows(timeline.staleness)),
     (
         "durations",
         "phases last as long as the physics says, idle times fit between them",
         "s",
-        _in_units(timeline.durations),
+        _in_rows(timeline.durations),
     ),
-    ("orders", "steps, batch and frequency are those drawn or planned", "", _in_units(orders.orders)),
-    ("samples", "devices have as many samples as their stream says", "samples", _in_units(orders.samples)),
+    ("orders", "steps, batch and frequency are those drawn or planned", "", _in_rows(orders.orders)),
+    ("samples", "devices have as many samples as their stream says", "samples", _in_rows(orders.samples)),
     (
         "weights",
         "mixing weights follow from staleness, slot and round; 0 where a model was not finite",
         "",
-        _in_units(learning.weights),
+        _in_rows(learning.weights),
     ),
-    ("complete", "all slots are there that the manifest promises", "tasks", _in_units(completeness.complete)),
-    ("tests", "every test that is due is there once, on its samples", "tests", _in_units(completeness.tests)),
+    ("complete", "all slots are there that the manifest promises", "tasks", _in_rows(completeness.complete)),
+    ("tests", "every test that is due is there once, on its samples", "tests", _in_rows(completeness.tests)),
     (
         "losses",
         "devices that were lost are reported, and get no more orders",
         "devices",
-        _in_units(completeness.losses),
+        _in_rows(completeness.losses),
     ),
-    ("energy", "energies are those of the phases, and add up", "J", _in_units(energy.energy)),
-    ("cpu", "a device's frequencies stay within its CPU", "Hz", _in_units(timeline.cpu)),
-    ("radio", "transfers of a device on a shared radio do not overlap", "s", _in_units(timeline.radio)),
-    ("battery", "a device spends at most its battery", "J", _in_units(energy.battery)),
-    ("window", "uploads end within window_s", "s", _in_units(timeline.window)),
+    ("energy", "energies are those of the phases, and add up", "J", _in_rows(energy.energy)),
+    ("cpu", "a device's frequencies stay within its CPU", "Hz", _in_rows(timeline.cpu)),
+    ("radio", "transfers of a device on a shared radio do not overlap", "s", _in_rows(timeline.radio)),
+    ("battery", "a device spends at most its battery", "J", _in_rows(energy.battery)),
+    ("window", "uploads end within window_s", "s", _in_rows(timeline.window)),
     (
         "metrics",
         "accuracies are shares of the samples, losses fit them, seeds begin alike",
@@ -92,9 +92,9 @@ TABLE: tuple[tuple[str, str, str, Find], ...] = (
         "quality",
         "prediction and bounds follow from periods and measured constants",
         "",
-        _in_units(learning.quality),
+        _in_rows(learning.quality),
     ),
-    ("models", "models can be read, are finite and those of their units", "models", models.models),
+    ("models", "models can be read, are finite and those of their scheme runs", "models", models.models),
     ("running", "running estimates fit periods and tests", "entries", estimates.running),
     (
         "measured",

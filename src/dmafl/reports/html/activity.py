@@ -16,7 +16,7 @@ TIMES = ("idle_s", "download_s", "compute_s", "upload_s", "wait_s")
 def by_device(run_set: RunSet) -> list[dict[str, Any]]:
     """Of each series, tables device x task: `jobs` taken, `trained` samples, and every energy and time."""
     tables = []
-    for series in run_set.units:
+    for series in run_set.series:
         jobs = run_set.jobs(series)
         cell = jobs["device"] * len(run_set.tasks) + jobs["task"]
         taken = jobs.taken
@@ -76,7 +76,7 @@ def staleness(run_set: RunSet) -> list[dict[str, Any]]:
 def _of_schemes(run_set: RunSet) -> list[tuple[int, int, list[int]]]:
     """Scheme, task, and places of the scheme's series."""
     return [
-        (scheme, task, [k for k, series in enumerate(run_set.units) if series.scheme == scheme])
+        (scheme, task, [k for k, series in enumerate(run_set.series) if series.scheme == scheme])
         for scheme in range(len(run_set.schemes))
         for task in range(len(run_set.tasks))
     ]

@@ -82,7 +82,7 @@ def compare_schemes(run_set: RunSet) -> Comparisons:
 
 def chosen_first(run_set: RunSet, comparisons: Comparisons) -> int:
     """The scheme of interest: a planned one if there is one, else the one that wins most tasks."""
-    base_name = {series.scheme: RunName.parse(series.name).scheme for series in run_set.units}
+    base_name = {series.scheme: RunName.parse(series.name).scheme for series in run_set.series}
     for name in NAMES:
         for number in (number for number, known in base_name.items() if known == name):
             scheme = scheme_named(name)

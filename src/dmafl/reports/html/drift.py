@@ -16,7 +16,7 @@ BINS = 40
 def samples_over_time(run_set: RunSet) -> list[dict[str, Any]]:
     """One entry per series and task: mean, fewest and most samples of devices when they began to compute, over time."""
     entries = []
-    for place, series in enumerate(run_set.units):
+    for place, series in enumerate(run_set.series):
         jobs = run_set.jobs(series)
         for task in range(len(run_set.tasks)):
             of_task = (jobs["task"] == task) & (jobs["samples"] > 0)

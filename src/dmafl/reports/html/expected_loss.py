@@ -47,7 +47,7 @@ def plan_terms(run_set: RunSet) -> list[dict[str, Any]]:
 def predictions(run_set: RunSet) -> list[dict[str, Any]]:
     """One entry per series and task with a prediction: loss reached and predicted, over aggregations."""
     entries = []
-    for place, series in enumerate(run_set.units):
+    for place, series in enumerate(run_set.series):
         for task in range(len(run_set.tasks)):
             tests = run_set.tests(series.scheme, task, series.seed)
             known = np.isfinite(tests["predicted_loss"].astype(np.float64))

@@ -27,10 +27,12 @@ WHOLE = ("task", "device", "version", "slot", "steps", "batch", "staleness", "sa
 def packed_jobs(run_set: RunSet) -> tuple[list[str | None], list[str]]:
     """Of each series its jobs as gzipped JSON in base64, or None where there is no room; and names of outcomes."""
     outcomes = list(dict.fromkeys(["aggregated", *run_set.periods["outcome"].tolist()]))
-    packed: list[str | None] = [None] * len(run_set.units)
+    packed: list[str | None] = [None] * len(run_set.series)
     room = MAX_JOBS
-    for place in sorted(range(len(run_set.units)), key=lambda k: run_set.seeds.index(run_set.units[k].seed)):
-        jobs = run_set.jobs(run_set.units[place])
+    for place in sorted(
+        range(len(run_set.series)), key=lambda k: run_set.seeds.index(run_set.series[k].seed)
+    ):
+        jobs = run_set.jobs(run_set.series[place])
         count = len(jobs)
         if count <= room or room == MAX_JOBS:
             packed[place] = _packed(_plain(jobs, outcomes, room))

@@ -63,7 +63,9 @@ def content(runs: Sequence[Run | str | Path]) -> Content:
     data: dict[str, Any] = {
         "schemes": run_set.schemes,
         "tasks": run_set.tasks,
-        "units": [{"run": u.run, "scheme": u.scheme, "seed": u.seed} for u in run_set.units],
+        "units": [
+            {"run": series.run, "scheme": series.scheme, "seed": series.seed} for series in run_set.series
+        ],
         "first": first,
         "pairs": [pair.plain() for pair in comparisons.pairs],
         "curves": drawn,

@@ -1,4 +1,4 @@
-"""What was run and how to run it again: units, versions, data, the scenario as a file, the command."""
+"""What was run and how to run it again: scheme runs, versions, data, the scenario as a file, the command."""
 
 from __future__ import annotations
 
@@ -41,20 +41,24 @@ def notes(gathered: RunSet) -> list[str]:
 
 
 def _notes_of_run(name: str, manifest: Manifest) -> list[str]:
-    units = manifest.units
+    scheme_runs = manifest.scheme_runs
     lines = []
     if manifest.status is not RunStatus.FINISHED:
-        done = sum(unit.status.finished for unit in units.values())
+        done = sum(record.status.finished for record in scheme_runs.values())
         lines.append(
-            f"The run {name} has not ended: {done} of {len(units)} pairs of scheme and seed are done. "
+            f"The run {name} has not ended: {done} of {len(scheme_runs)} pairs of scheme and seed are done. "
             "This page shows what there is so far; predictions come at the end of a run."
         )
-    lines += [f"{key} of the run {name} {unit.status}" for key, unit in units.items() if unit.status.failed]
+    lines += [
+        f"{key} of the run {name} {record.status}"
+        for key, record in scheme_runs.items()
+        if record.status.failed
+    ]
     stand_ins = [task for task, data in manifest.data.items() if data.stand_in]
     if stand_ins:
         lines.append(f"The data of {', '.join(stand_ins)} are a stand-in for another data set.")
     lines += [f"In the run {name}, {note}" for note in left_out(manifest)]
-    lost = sum(len(unit.outcome.lost) for unit in units.values() if unit.outcome is not None)
+    lost = sum(len(record.outcome.lost) for record in scheme_runs.values() if record.outcome is not None)
     if lost:
         lines.append(
             f"In the run {name}, {lost} times a device got no more work of a task: battery or window was used up."
@@ -94,7 +98,11 @@ def _of_run(name: str, run: Run, several: bool) -> Html:
         folded("Data", table("Data of each task", ["task", "data set", "source", "SHA-256"], data)),
         folded(
             "Schemes and seeds",
-            table("How each ended", ["unit", "status", "task", "aggregations", "of"], _units(manifest)),
+            table(
+                "How each ended",
+                ["scheme run", "status", "task", "aggregations", "of"],
+                _scheme_runs(manifest),
+            ),
         ),
     )
 
@@ -126,14 +134,14 @@ def _given_plan(run: Run, schemes: list[str]) -> str | None:
     return None
 
 
-def _units(manifest: Manifest) -> list[list[Any]]:
+def _scheme_runs(manifest: Manifest) -> list[list[Any]]:
     rows: list[list[Any]] = []
-    for name, unit in manifest.units.items():
-        if unit.outcome is None:
-            rows.append([name, str(unit.status), "", None, None])
+    for name, record in manifest.scheme_runs.items():
+        if record.outcome is None:
+            rows.append([name, str(record.status), "", None, None])
             continue
         rows += [
-            [name, str(unit.status), task, outcome.aggregations, outcome.slots]
-            for task, outcome in unit.outcome.tasks.items()
+            [name, str(record.status), task, outcome.aggregations, outcome.slots]
+            for task, outcome in record.outcome.tasks.items()
         ]
     return rows

@@ -40,7 +40,7 @@ class RunSet:
     schemes: tuple[str, ...]
     """Names of schemes, with the folder's where two folders have the same scheme."""
     tasks: tuple[str, ...]
-    units: tuple[ReportSeries, ...]
+    series: tuple[ReportSeries, ...]
     metrics: Metrics
     periods: Periods
     worlds: Mapping[tuple[int, int], World]
@@ -49,11 +49,11 @@ class RunSet:
     @property
     def seeds(self) -> tuple[int, ...]:
         """All seeds, sorted."""
-        return tuple(sorted({unit.seed for unit in self.units}))
+        return tuple(sorted({series.seed for series in self.series}))
 
     def seeds_of(self, scheme: int) -> tuple[int, ...]:
         """Seeds of one scheme."""
-        return tuple(unit.seed for unit in self.units if unit.scheme == scheme)
+        return tuple(series.seed for series in self.series if series.scheme == scheme)
 
     def tests(self, scheme: int, task: int, seed: int) -> Metrics:
         """The metrics of one curve, in order."""
@@ -62,14 +62,14 @@ class RunSet:
         curve = metrics.where(np.flatnonzero(of_curve))
         return curve.where(np.argsort(curve["aggregation"], kind="stable"))
 
-    def jobs(self, unit: ReportSeries) -> Periods:
-        """The local periods of a unit."""
+    def jobs(self, series: ReportSeries) -> Periods:
+        """The local periods of a series."""
         periods = self.periods
-        return periods.where((periods["scheme"] == unit.scheme) & (periods["seed"] == unit.seed))
+        return periods.where((periods["scheme"] == series.scheme) & (periods["seed"] == series.seed))
 
-    def world(self, unit: ReportSeries) -> World:
-        """The world that a unit ran in."""
-        return self.worlds[unit.run, unit.seed]
+    def world(self, series: ReportSeries) -> World:
+        """The world of a series."""
+        return self.worlds[series.run, series.seed]
 
 
 def gather(runs: Sequence[Run | str | Path]) -> RunSet:
@@ -84,7 +84,7 @@ def gather(runs: Sequence[Run | str | Path]) -> RunSet:
     labels = _labels(opened, names)
     schemes = tuple(labels.values())
     tasks = tuple(dict.fromkeys(task for run in opened for task in run.scenario.tasks))
-    units = tuple(
+    series = tuple(
         ReportSeries(number, schemes.index(labels[number, name.scheme]), name.seed, str(name))
         for number, run in enumerate(opened)
         for name in run.manifest.run_names
@@ -102,7 +102,7 @@ def gather(runs: Sequence[Run | str | Path]) -> RunSet:
         )
         for name in ("metrics", "periods")
     )
-    return RunSet(opened, names, schemes, tasks, units, Metrics(metrics), Periods(periods), worlds)
+    return RunSet(opened, names, schemes, tasks, series, Metrics(metrics), Periods(periods), worlds)
 
 
 def _worlds(run: Run) -> dict[int, World]:

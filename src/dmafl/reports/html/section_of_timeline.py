@@ -20,7 +20,7 @@ def timeline_section(run_set: RunSet, data: dict[str, Any]) -> Html:
             run_set.tasks[task],
             *(sum(row[task] or 0 for row in tables[name]) for name in ("jobs", *activity.TIMES)),
         ]
-        for series, tables in zip(run_set.units, data["devices"], strict=True)
+        for series, tables in zip(run_set.series, data["devices"], strict=True)
         for task in range(len(run_set.tasks))
     ]
     titles = ["scheme", "seed", "task", "jobs taken", "idle", "download", "compute", "upload", "wait"]
@@ -73,7 +73,7 @@ def _canvas() -> Html:
 def _not_shown(run_set: RunSet, data: dict[str, Any]) -> str:
     """Says which series the page has no room for, and which it has a part of."""
     missing, cut = [], []
-    for series, jobs in zip(run_set.units, data["jobs"], strict=True):
+    for series, jobs in zip(run_set.series, data["jobs"], strict=True):
         name = f"{run_set.schemes[series.scheme]}, seed {series.seed}"
         if jobs is None:
             missing.append(name)

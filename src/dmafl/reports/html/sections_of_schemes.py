@@ -122,7 +122,7 @@ def prediction_section(run_set: RunSet, data: dict[str, Any]) -> Html:
         [
             run_set.tasks[entry["task"]],
             run_set.schemes[entry["scheme"]],
-            run_set.units[entry["unit"]].seed,
+            run_set.series[entry["unit"]].seed,
             *(entry[name][-1] for name in ("aggregation", "loss", "predicted")),
         ]
         for entry in sorted(data["predictions"], key=lambda entry: entry["task"])

@@ -14,7 +14,7 @@ def work_section(run_set: RunSet, data: dict[str, Any]) -> Html:
     """Who trains what, as a heat map."""
     rows = [
         [run_set.schemes[series.scheme], series.seed, run_set.world(series).devices.id[device], *line]
-        for series, tables in zip(run_set.units, data["devices"], strict=True)
+        for series, tables in zip(run_set.series, data["devices"], strict=True)
         for device, line in enumerate(tables["jobs"])
     ]
     return together(
@@ -41,7 +41,7 @@ def device_energy(run_set: RunSet, data: dict[str, Any]) -> Html:
             run_set.world(series).devices.id[device],
             *(sum(tables[name][device]) for name in activity.ENERGIES),
         ]
-        for series, tables in zip(run_set.units, data["devices"], strict=True)
+        for series, tables in zip(run_set.series, data["devices"], strict=True)
         for device in range(run_set.world(series).device_count)
     ]
     return together(
@@ -59,8 +59,8 @@ def drift_section(run_set: RunSet, data: dict[str, Any]) -> Html:
     several = ["run"] if len(run_set.runs) > 1 else []
     rows = [
         [
-            run_set.schemes[run_set.units[entry["unit"]].scheme],
-            run_set.units[entry["unit"]].seed,
+            run_set.schemes[run_set.series[entry["unit"]].scheme],
+            run_set.series[entry["unit"]].seed,
             run_set.tasks[entry["task"]],
             *(entry[name][k] for name in ("time_s", "mean", "low", "high")),
         ]
@@ -130,7 +130,7 @@ def series_menu(run_set: RunSet, data: dict[str, Any]) -> Html:
     several = len(run_set.seeds) > 1
     options = [
         (str(place), run_set.schemes[series.scheme] + (f", seed {series.seed}" if several else ""))
-        for place, series in enumerate(run_set.units)
+        for place, series in enumerate(run_set.series)
     ]
-    first = next(place for place, series in enumerate(run_set.units) if series.scheme == data["first"])
+    first = next(place for place, series in enumerate(run_set.series) if series.scheme == data["first"])
     return menu("unit", "Scheme", options, str(first))

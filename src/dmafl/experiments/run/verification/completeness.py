@@ -6,87 +6,89 @@ import numpy as np
 
 from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Array, Finding, named
 from dmafl.experiments.run.verification.made import Made, made_s
-from dmafl.experiments.run.verification.unit_rows import UnitRows
+from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 
 REASONS = ("battery", "window", "left")
 
 
-def complete(unit: UnitRows) -> Finding:
-    """As many slots and models left out as the manifest says; a finished unit has all slots, or a reason."""
-    if not unit.ended:
+def complete(rows: SchemeRunRows) -> Finding:
+    """As many slots and models left out as the manifest says; a finished scheme run has all slots, or a reason."""
+    if not rows.ended:
         return Finding()
     wrong = []
-    for j, name in enumerate(unit.world.task_names):
-        outcome, taken = unit.outcome(j), unit.taken_of_task(j)
-        count, place = outcome.aggregations, f"{unit.name}, task {name}"
-        slots = len(np.unique(unit.periods["slot"][taken & (unit.periods["slot"] < count)]))
-        diverged = int((taken & unit.periods.diverged).sum())
+    for j, name in enumerate(rows.world.task_names):
+        outcome, taken = rows.outcome(j), rows.taken_of_task(j)
+        count, place = outcome.aggregations, f"{rows.name}, task {name}"
+        slots = len(np.unique(rows.periods["slot"][taken & (rows.periods["slot"] < count)]))
+        diverged = int((taken & rows.periods.diverged).sum())
         if slots != count or diverged != outcome.diverged:
             wrong.append(
                 f"{place}: {slots} slots and {diverged} models left out, "
                 f"promised {count} and {outcome.diverged}"
             )
-        if outcome.slots != unit.world.slots[j] or count > outcome.slots:
-            wrong.append(f"{place}: {count} of {outcome.slots} slots, the scenario has {unit.world.slots[j]}")
-        if unit.finished and count < outcome.slots and not any(loss.task == name for loss in unit.losses):
+        if outcome.slots != rows.world.slots[j] or count > outcome.slots:
+            wrong.append(f"{place}: {count} of {outcome.slots} slots, the scenario has {rows.world.slots[j]}")
+        if rows.finished and count < outcome.slots and not any(loss.task == name for loss in rows.losses):
             wrong.append(f"{place}: {count} of {outcome.slots} slots, and no device was lost")
-        wrong += _rounds(unit, j, count)
-    if unit.known_scheme is not None and unit.record.one_by_one is unit.rounds:
-        wrong.append(f"{unit.name}: rounds is {not unit.record.one_by_one} in the manifest")
+        wrong += _rounds(rows, j, count)
+    if rows.known_scheme is not None and rows.record.one_by_one is rows.rounds:
+        wrong.append(f"{rows.name}: rounds is {not rows.record.one_by_one} in the manifest")
     return named(wrong)
 
 
-def _rounds(unit: UnitRows, j: int, count: int) -> list[str]:
+def _rounds(rows: SchemeRunRows, j: int, count: int) -> list[str]:
     """Rounds of schemes of ours that are not of as many local models as they must be."""
-    rule, name = unit.round_rule, unit.world.task_names[j]
+    rule, name = rows.round_rule, rows.world.task_names[j]
     if rule is None:
         return []
-    in_rounds = unit.taken_of_task(j) & (unit.periods["slot"] < count)
-    arrivals = np.bincount(unit.periods["slot"][in_rounds], minlength=count)
-    fewer = rule.of_those_left and any(loss.task == name for loss in unit.losses)
+    in_rounds = rows.taken_of_task(j) & (rows.periods["slot"] < count)
+    arrivals = np.bincount(rows.periods["slot"][in_rounds], minlength=count)
+    fewer = rule.of_those_left and any(loss.task == name for loss in rows.losses)
     broken = np.flatnonzero((arrivals > rule.size) | (arrivals < (1 if fewer else rule.size)))
     return [
-        f"{unit.name}, task {name}: {arrivals[k]} local models in round {k}, not {rule.size}" for k in broken
+        f"{rows.name}, task {name}: {arrivals[k]} local models in round {k}, not {rule.size}" for k in broken
     ]
 
 
-def tests(unit: UnitRows) -> Finding:
+def tests(rows: SchemeRunRows) -> Finding:
     """Every test that is due is there once, in order, on as many samples as the scenario says."""
     wrong: list[str] = []
-    for j, name in enumerate(unit.world.task_names):
-        rows = np.flatnonzero(unit.metrics_task == j)
-        tested, tested_s = unit.metrics["aggregation"][rows], unit.metrics["time_s"][rows]
-        version, time_s, everything, required = _due(unit, j, made_s(unit, j))
-        place = f"{unit.name}, task {name}"
-        if not required <= len(rows) <= len(version):
-            wrong.append(f"{place}: {len(rows)} tests where {required} are due")
-        both = min(len(rows), len(version))
+    for j, name in enumerate(rows.world.task_names):
+        of_task = np.flatnonzero(rows.metrics_task == j)
+        tested, tested_s = rows.metrics["aggregation"][of_task], rows.metrics["time_s"][of_task]
+        version, time_s, everything, required = _due(rows, j, made_s(rows, j))
+        place = f"{rows.name}, task {name}"
+        if not required <= len(of_task) <= len(version):
+            wrong.append(f"{place}: {len(of_task)} tests where {required} are due")
+        both = min(len(of_task), len(version))
         same = (tested[:both] == version[:both]) & (tested_s[:both] == time_s[:both])
         for k in np.flatnonzero(~same)[:1]:
             wrong.append(
-                f"{unit.test(rows[k])}: aggregation {tested[k]} at {tested_s[k]:.12g} s, "
+                f"{rows.test(of_task[k])}: aggregation {tested[k]} at {tested_s[k]:.12g} s, "
                 f"due is {version[k]} at {time_s[k]:.12g} s"
             )
-        if name not in unit.own.streams:  # which may show fewer of the test data
-            wrong += _samples(unit, rows[:both], everything[:both], place)
-    first = unit.metrics_task[: unit.world.task_count]
+        if name not in rows.own.streams:  # which may show fewer of the test data
+            wrong += _samples(rows, of_task[:both], everything[:both], place)
+    first = rows.metrics_task[: rows.world.task_count]
     if not np.array_equal(first, np.arange(len(first))):
-        wrong.append(f"{unit.name}: the tests of the first models are not in the order of the tasks")
-    order = np.diff(unit.metrics["time_s"])
-    wrong += [f"{unit.test(k + 1)}: before the test above it" for k in np.flatnonzero(~(order >= 0))]
+        wrong.append(f"{rows.name}: the tests of the first models are not in the order of the tasks")
+    order = np.diff(rows.metrics["time_s"])
+    wrong += [f"{rows.test(k + 1)}: before the test above it" for k in np.flatnonzero(~(order >= 0))]
     return named(wrong)
 
 
-def _due(unit: UnitRows, j: int, made: Made) -> tuple[Array, Array, Array, int]:
+def _due(rows: SchemeRunRows, j: int, made: Made) -> tuple[Array, Array, Array, int]:
     """Version, time and whether all samples count, of the tests of a task; and how many there must be by now."""
-    slots, evaluation = int(unit.world.slots[j]), unit.world.scenario.evaluation
-    rows = unit.metrics_task == j
+    slots, evaluation = int(rows.world.slots[j]), rows.world.scenario.evaluation
+    of_task = rows.metrics_task == j
     versions = np.arange(made.count + 1)
     by_count = versions[(versions % evaluation.every == 0) | (versions == slots)]
     at_s = np.asarray(sorted(evaluation.at_s), dtype=np.float64)
     times_s = made.times_s
     if not made.exact:
-        times_s = _as_tested(times_s, unit.metrics["aggregation"][rows], unit.metrics["time_s"][rows], at_s)
+        times_s = _as_tested(
+            times_s, rows.metrics["aggregation"][of_task], rows.metrics["time_s"][of_task], at_s
+        )
     by_time = np.searchsorted(times_s, at_s, side="right") - 1
     at_s, by_time = at_s[by_time < slots], by_time[by_time < slots]
     version = np.concatenate([by_count, by_time])
@@ -95,16 +97,16 @@ def _due(unit: UnitRows, j: int, made: Made) -> tuple[Array, Array, Array, int]:
     order = np.lexsort((later, version, time_s))
     version, time_s = version[order], time_s[order]
     everything = (version == slots) & (later[order] == 0)
-    if unit.finished and made.count not in version:
-        end_s = max(float(unit.periods["end_s"].max(initial=0.0)), float(max(evaluation.at_s, default=0.0)))
+    if rows.finished and made.count not in version:
+        end_s = max(float(rows.periods["end_s"].max(initial=0.0)), float(max(evaluation.at_s, default=0.0)))
         version, time_s = np.append(version, made.count), np.append(time_s, end_s)
         everything = np.append(everything, True)
-    if unit.finished:
+    if rows.finished:
         required = len(version)
-    elif unit.ended or not len(unit.metrics_task) + len(unit.task):  # or it has not begun
+    elif rows.ended or not len(rows.metrics_task) + len(rows.task):  # or it has not begun
         required = 0  # the test of a model that diverged is left out, and all after it
     else:  # a time of the scenario may have come after the last period
-        last_s = float(unit.periods["end_s"].max(initial=0.0))
+        last_s = float(rows.periods["end_s"].max(initial=0.0))
         required = int((~((later[order] == 1) & (time_s >= last_s))).sum())
     return version, time_s, everything, required
 
@@ -118,28 +120,28 @@ def _as_tested(times_s: Array, aggregation: Array, time_s: Array, at_s: Array) -
     return np.maximum.accumulate(out)
 
 
-def _samples(unit: UnitRows, rows: Array, everything: Array, place: str) -> list[str]:
-    whole = unit.test_samples[unit.metrics_task[rows[0]]] if len(rows) else 0
-    expected = np.where(everything, whole, min(unit.world.scenario.evaluation.samples, whole))
-    broken = np.flatnonzero(unit.metrics["test_samples"][rows] != expected)
+def _samples(rows: SchemeRunRows, of_task: Array, everything: Array, place: str) -> list[str]:
+    whole = rows.test_samples[rows.metrics_task[of_task[0]]] if len(of_task) else 0
+    expected = np.where(everything, whole, min(rows.world.scenario.evaluation.samples, whole))
+    broken = np.flatnonzero(rows.metrics["test_samples"][of_task] != expected)
     return [
-        f"{unit.test(rows[k])}: tested on {unit.metrics['test_samples'][rows[k]]} samples, not {expected[k]}"
+        f"{rows.test(of_task[k])}: tested on {rows.metrics['test_samples'][of_task[k]]} samples, not {expected[k]}"
         for k in broken
     ]
 
 
-def losses(unit: UnitRows) -> Finding:
+def losses(rows: SchemeRunRows) -> Finding:
     """Devices that were lost are reported once, for each period that failed, and get no more orders of the task."""
-    if not unit.ended:
+    if not rows.ended:
         return Finding()
-    periods, wrong = unit.periods, []
+    periods, wrong = rows.periods, []
     reported: dict[tuple[str, int], tuple[str, float]] = {}
-    for loss in unit.losses:
+    for loss in rows.losses:
         key = (loss.task, loss.device)
-        place = f"{unit.name}, device {loss.device}, task {loss.task}"
+        place = f"{rows.name}, device {loss.device}, task {loss.task}"
         if key in reported:
             wrong.append(f"{place}: lost twice")
-        if loss.device >= unit.world.device_count or loss.reason not in REASONS:
+        if loss.device >= rows.world.device_count or loss.reason not in REASONS:
             wrong.append(f"{place}: lost to {loss.reason!r}")
         reported[key] = loss.reason, float(loss.time_s)
     failed = np.flatnonzero(np.char.startswith(periods["outcome"].astype(str), "failed: "))
@@ -149,9 +151,9 @@ def losses(unit: UnitRows) -> Finding:
             str(periods["outcome"][k])[len("failed: ") :],
         )
         if reported.get(key) != (reason, float(periods["end_s"][k])):
-            wrong.append(f"{unit.period(k)}: failed, but the manifest does not tell of it")
+            wrong.append(f"{rows.period(k)}: failed, but the manifest does not tell of it")
     for (task, device), (_, lost_s) in reported.items():
         of_device = np.flatnonzero((periods["device"] == device) & (periods["task"] == task))
         late = of_device[~(periods["start_s"][of_device] <= lost_s * (1 + REPLAY_TOLERANCE))]
-        wrong += [f"{unit.period(k)}: begins after its device was lost" for k in late]
+        wrong += [f"{rows.period(k)}: begins after its device was lost" for k in late]
     return named(wrong)

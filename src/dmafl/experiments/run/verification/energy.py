@@ -14,20 +14,20 @@ from dmafl.experiments.run.verification.findings import (
     largest,
     together,
 )
-from dmafl.experiments.run.verification.unit_rows import UnitRows
+from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 from dmafl.schedule.checks import TOLERANCE
 from dmafl.simulation.ledger import RESOLUTION_J
 
 ENERGIES = ("uplink_J", "compute_J", "downlink_J")
 
 
-def energy(unit: UnitRows) -> Finding:
+def energy(rows: SchemeRunRows) -> Finding:
     """Each phase costs what the physics says; cumulative energies of metrics are sums of the phases that had ended."""
-    periods, world = unit.periods, unit.world
+    periods, world = rows.periods, rows.world
     device = periods["device"]
     computed = periods.computed
     compute_J = world.compute_J(
-        device, unit.task, periods["steps"], periods["batch"], periods["frequency_Hz"]
+        device, rows.task, periods["steps"], periods["batch"], periods["frequency_Hz"]
     )
     sent_J = world.upload_J(device, periods["upload_s"])
     # An upload that was cut off, or for which the battery did not suffice, costs at most what it would have.
@@ -41,23 +41,23 @@ def energy(unit: UnitRows) -> Finding:
         apart(periods["compute_J"], np.where(computed, compute_J, 0.0)),
         uplink - REPLAY_TOLERANCE * sent_J,
     )
-    return together([*(unit.worst(error) for error in errors), *_sums(unit)])
+    return together([*(rows.worst(error) for error in errors), *_sums(rows)])
 
 
-def _sums(unit: UnitRows) -> list[Finding]:
-    metrics = unit.metrics
+def _sums(rows: SchemeRunRows) -> list[Finding]:
+    metrics = rows.metrics
     total = metrics["uplink_J"] + metrics["compute_J"] + metrics["downlink_J"]
-    out = [largest(apart(metrics["energy_J"], total, total), unit.test, 2 * RESOLUTION_J)]
-    for j in range(unit.world.task_count):
-        rows = np.flatnonzero(unit.metrics_task == j)
-        if len(rows):
-            out += _cumulative(unit, j, rows)
+    out = [largest(apart(metrics["energy_J"], total, total), rows.test, 2 * RESOLUTION_J)]
+    for j in range(rows.world.task_count):
+        of_task = np.flatnonzero(rows.metrics_task == j)
+        if len(of_task):
+            out += _cumulative(rows, j, of_task)
     return out
 
 
-def _cumulative(unit: UnitRows, task: int, rows: Array) -> list[Finding]:
+def _cumulative(rows: SchemeRunRows, task: int, of_task: Array) -> list[Finding]:
     """By how much a task's cumulative energies differ from the sums of the phases that had ended by then."""
-    periods = unit.periods.where(unit.task == task)
+    periods = rows.periods.where(rows.task == task)
     downloaded_s = periods["start_s"] + periods["download_s"]
     computed_s = downloaded_s + periods["compute_s"]
     # A wait may lie before or after the computation, so its end is only known to lie between these two.
@@ -66,17 +66,17 @@ def _cumulative(unit: UnitRows, task: int, rows: Array) -> list[Finding]:
         "compute_J": (computed_s, computed_s + periods["wait_s"]),
         "uplink_J": (periods["end_s"], periods["end_s"]),
     }
-    time_s = unit.metrics["time_s"][rows]
+    time_s = rows.metrics["time_s"][of_task]
     quantum_J = RESOLUTION_J * (1 + len(periods))
     out = []
     for phase, (early_s, late_s) in ends.items():
-        recorded = unit.metrics[phase][rows]
+        recorded = rows.metrics[phase][of_task]
         surely = _ended(late_s, periods[phase], time_s * (1 - REPLAY_TOLERANCE), "left")
         perhaps = _ended(early_s, periods[phase], time_s * (1 + REPLAY_TOLERANCE), "right")
-        # Periods that were still under way when a unit was stopped have no row, but what they had spent counts.
-        excess = np.maximum(surely - recorded, recorded - perhaps) if unit.finished else surely - recorded
+        # Periods that were still under way when a scheme run was stopped have no row, but what they had spent counts.
+        excess = np.maximum(surely - recorded, recorded - perhaps) if rows.finished else surely - recorded
         slack = REPLAY_TOLERANCE * np.abs(perhaps) + quantum_J
-        out.append(largest(excess, lambda k: unit.test(rows[k]), slack))
+        out.append(largest(excess, lambda k: rows.test(of_task[k]), slack))
     return out
 
 
@@ -87,12 +87,12 @@ def _ended(ends_s: Array, energy_J: Array, by_s: Array, side: Any) -> Array:
     return np.asarray(sums[np.searchsorted(ends_s[order], by_s, side=side)])
 
 
-def battery(unit: UnitRows) -> Finding:
+def battery(rows: SchemeRunRows) -> Finding:
     """A device spends at most its battery."""
-    periods, world = unit.periods, unit.world
+    periods, world = rows.periods, rows.world
     spent = np.bincount(
         periods["device"], periods["uplink_J"] + periods["compute_J"], minlength=world.device_count
     )
     limit = world.devices.battery_J
     slack = TOLERANCE * limit + RESOLUTION_J * len(periods["device"])
-    return largest(spent - limit, lambda i: f"{unit.name}, device {world.devices.id[i]}", slack)
+    return largest(spent - limit, lambda i: f"{rows.name}, device {world.devices.id[i]}", slack)

@@ -9,7 +9,7 @@ import numpy as np
 from dmafl.calibration.running_estimates import LARGEST_GRAM, TESTS
 from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Finding, named
 from dmafl.experiments.run.verification.opened import Opened
-from dmafl.experiments.run.verification.unit_rows import UnitRows
+from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 
 ESTIMATES = (
     "jobs",
@@ -26,36 +26,37 @@ GRAM_ROUNDING = 1e-6
 
 
 def running(opened: Opened) -> Finding:
-    """Running estimates have every unit that was begun, and fit its periods and its last tests."""
+    """Running estimates have every scheme run that was begun, and fit its periods and its last tests."""
     estimates = opened.read("running.json", opened.folder.read_running)
     if estimates is None:
         return named([f"running.json: {opened.unreadable['running.json']}"])
     if not isinstance(estimates, dict):
-        return named(["running.json: no units"])
-    begun = {unit.key for unit in opened.units if unit.record.outcome is not None}
-    wrong = [f"running.json: no unit {name}" for name in sorted(begun - set(estimates))]
-    known = {unit.key for unit in opened.units} if not opened.ended else begun
+        return named(["running.json: no scheme runs"])
+    begun = {rows.key for rows in opened.scheme_runs if rows.record.outcome is not None}
+    wrong = [f"running.json: no scheme run {name}" for name in sorted(begun - set(estimates))]
+    known = {rows.key for rows in opened.scheme_runs} if not opened.ended else begun
     wrong += [
-        f"running.json: a unit {str(name)[:80]} that is not there" for name in sorted(set(estimates) - known)
+        f"running.json: a scheme run {str(name)[:80]} that is not there"
+        for name in sorted(set(estimates) - known)
     ]
-    for unit in opened.units:
-        if unit.key in estimates and unit.key in known:
-            tasks = estimates[unit.key]
-            if not isinstance(tasks, dict) or list(tasks) != list(unit.world.task_names):
-                wrong.append(f"running.json: {unit.key}: other tasks than those of the scenario")
+    for rows in opened.scheme_runs:
+        if rows.key in estimates and rows.key in known:
+            tasks = estimates[rows.key]
+            if not isinstance(tasks, dict) or list(tasks) != list(rows.world.task_names):
+                wrong.append(f"running.json: {rows.key}: other tasks than those of the scenario")
                 continue
-            for j, name in enumerate(unit.world.task_names):
+            for j, name in enumerate(rows.world.task_names):
                 wrong += [
-                    f"running.json: {unit.key}, {name}: {problem}"
-                    for problem in _estimates(unit, j, tasks[name])
+                    f"running.json: {rows.key}, {name}: {problem}"
+                    for problem in _estimates(rows, j, tasks[name])
                 ]
     return named(wrong)
 
 
-def _estimates(unit: UnitRows, j: int, recorded: Any) -> list[str]:
+def _estimates(rows: SchemeRunRows, j: int, recorded: Any) -> list[str]:
     if not isinstance(recorded, dict) or tuple(recorded) != ESTIMATES:
         return ["other entries than those of running estimates"]
-    devices = unit.world.device_count
+    devices = rows.world.device_count
     jobs = recorded["jobs"]
     if not isinstance(jobs, list) or len(jobs) != devices or not all(map(_is_count, jobs)):
         return ["jobs are no counts of all devices"]
@@ -64,15 +65,15 @@ def _estimates(unit: UnitRows, j: int, recorded: Any) -> list[str]:
     if (bound is None) != (sum(jobs) == 0) or (bound is not None and not (_is_number(bound) and bound >= 0)):
         wrong.append("regularised_gradient_bound is none")
     wrong += _gram(recorded["gram"], recorded["dissimilarity"], np.asarray(jobs))
-    if not unit.ended:
+    if not rows.ended:
         return wrong
-    aggregated = unit.taken_of_task(j) & ~unit.periods.diverged
-    counted = np.bincount(unit.periods["device"][aggregated], minlength=devices)
+    aggregated = rows.taken_of_task(j) & ~rows.periods.diverged
+    counted = np.bincount(rows.periods["device"][aggregated], minlength=devices)
     # A model too far from the one it came from says nothing, and the next ones are not finite then.
-    broken = bool(((unit.task == j) & unit.periods.diverged).any())
+    broken = bool(((rows.task == j) & rows.periods.diverged).any())
     if (np.asarray(jobs) > counted).any() or (not broken and (np.asarray(jobs) != counted).any()):
         wrong.append("other jobs than the periods have")
-    return wrong + _last_tests(unit, j, recorded)
+    return wrong + _last_tests(rows, j, recorded)
 
 
 def _gram(gram: Any, diagonal: Any, jobs: np.ndarray[Any, Any]) -> list[str]:
@@ -102,19 +103,19 @@ def _gram(gram: Any, diagonal: Any, jobs: np.ndarray[Any, Any]) -> list[str]:
     return []
 
 
-def _last_tests(unit: UnitRows, j: int, recorded: dict[str, Any]) -> list[str]:
-    rows = np.flatnonzero(unit.metrics_task == j)[-TESTS:]
-    if not len(rows):
+def _last_tests(rows: SchemeRunRows, j: int, recorded: dict[str, Any]) -> list[str]:
+    of_task = np.flatnonzero(rows.metrics_task == j)[-TESTS:]
+    if not len(of_task):
         return [] if recorded["loss"] is None else ["a loss, but no test"]
-    metrics, last = unit.metrics, rows[-1]
+    metrics, last = rows.metrics, of_task[-1]
     wrong = [
         f"{name} is not that of the last test"
         for name in ("aggregation", "time_s", "loss")
         if recorded[name] != metrics[name][last]
     ]
-    slots, losses = metrics["aggregation"][rows], metrics["loss"][rows]
+    slots, losses = metrics["aggregation"][of_task], metrics["loss"][of_task]
     trend, again = recorded["loss_per_aggregation"], None
-    if len(rows) > 1 and slots[0] != slots[-1]:
+    if len(of_task) > 1 and slots[0] != slots[-1]:
         away = slots - slots.mean()
         again = float(away @ losses / (away @ away))
     if (trend is None) != (again is None):

@@ -13,7 +13,7 @@ from dmafl.experiments.run.verification.findings import (
     together,
 )
 from dmafl.experiments.run.verification.opened import Opened
-from dmafl.experiments.run.verification.unit_rows import UnitRows
+from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 from dmafl.learning.aggregation import mix_weight
 from dmafl.simulation.records import QUALITY
 from dmafl.theory.mixing import staleness_factor
@@ -24,28 +24,28 @@ LOSS_ROUNDING = 1e-4
 """Losses are summed in 32 bits."""
 
 
-def weights(unit: UnitRows) -> Finding:
+def weights(rows: SchemeRunRows) -> Finding:
     """Local models have the weight of their staleness and slot, or of their round; those left out have none."""
-    periods = unit.periods
+    periods = rows.periods
     counts = periods.taken & ~periods.diverged
     error = np.where(counts, 0.0, np.abs(periods["mix_weight"]))
-    if unit.known_scheme is not None:
-        low, high = _expected(unit)
+    if rows.known_scheme is not None:
+        low, high = _expected(rows)
         slack = REPLAY_TOLERANCE * high
         error = np.where(
             counts, np.maximum(low - periods["mix_weight"], periods["mix_weight"] - high) - slack, error
         )
-        whole = _whole_rounds(unit, counts)
+        whole = _whole_rounds(rows, counts)
         error = np.maximum(error, whole)
-    return unit.worst(error)
+    return rows.worst(error)
 
 
-def _expected(unit: UnitRows) -> tuple[Array, Array]:
+def _expected(rows: SchemeRunRows) -> tuple[Array, Array]:
     """The smallest and largest weight that each period may have."""
-    periods, rule = unit.periods, unit.round_rule
-    weight = np.zeros(len(unit.task))
-    for j, task in enumerate(unit.world.scenario.tasks.values()):
-        taken = np.flatnonzero(unit.taken_of_task(j))
+    periods, rule = rows.periods, rows.round_rule
+    weight = np.zeros(len(rows.task))
+    for j, task in enumerate(rows.world.scenario.tasks.values()):
+        taken = np.flatnonzero(rows.taken_of_task(j))
         slot = periods["slot"][taken]
         stale = np.maximum(slot - periods["version"][taken], 0)
         if rule is None:
@@ -55,82 +55,82 @@ def _expected(unit: UnitRows) -> tuple[Array, Array]:
             weight[taken] = rule.weight(task, stale)
     if rule is None or not rule.of_those_left:
         return weight, weight
-    return _of_rounds(unit, weight, rule.size)
+    return _of_rounds(rows, weight, rule.size)
 
 
-def _of_rounds(unit: UnitRows, weight: Array, size: int) -> tuple[Array, Array]:
+def _of_rounds(rows: SchemeRunRows, weight: Array, size: int) -> tuple[Array, Array]:
     """A round is of fewer once devices are lost; at the time of a loss it may be either."""
-    devices, end_s = unit.world.device_count, unit.periods["end_s"]
-    if not unit.ended:
+    devices, end_s = rows.world.device_count, rows.periods["end_s"]
+    if not rows.ended:
         return weight, np.ones(len(weight))
     low, high = weight.copy(), weight.copy()
-    for j, name in enumerate(unit.world.task_names):
-        lost_s = np.sort([loss.time_s for loss in unit.losses if loss.task == name])
-        of_task = unit.task == j
+    for j, name in enumerate(rows.world.task_names):
+        lost_s = np.sort([loss.time_s for loss in rows.losses if loss.task == name])
+        of_task = rows.task == j
         for bound, side in ((low, "left"), (high, "right")):
             gone = np.searchsorted(lost_s, end_s[of_task], side=side)  # type: ignore[call-overload]
             bound[of_task] = 1.0 / np.maximum(1, np.minimum(size, devices - gone))
     return low, high
 
 
-def _whole_rounds(unit: UnitRows, counts: Array) -> Array:
+def _whole_rounds(rows: SchemeRunRows, counts: Array) -> Array:
     """How far weights in rounds are from one over a whole number; 0 elsewhere."""
-    if unit.round_rule is None or not unit.round_rule.of_those_left:
+    if rows.round_rule is None or not rows.round_rule.of_those_left:
         return np.zeros(len(counts))
-    parts = 1.0 / np.where(counts, unit.periods["mix_weight"], 1.0)
+    parts = 1.0 / np.where(counts, rows.periods["mix_weight"], 1.0)
     return np.where(counts, np.abs(parts - np.rint(parts)) / parts - REPLAY_TOLERANCE, 0.0)
 
 
 def metrics(opened: Opened) -> Finding:
     """Accuracies are shares of the samples, losses fit them, and all schemes of a seed begin with the same model."""
-    return together([opened.each(_of_unit), _same_beginnings(opened)])
+    return together([opened.each(_of_scheme_run), _same_beginnings(opened)])
 
 
-def _of_unit(unit: UnitRows) -> Finding:
-    metrics = unit.metrics
+def _of_scheme_run(rows: SchemeRunRows) -> Finding:
+    metrics = rows.metrics
     accuracy, count = metrics["accuracy"], np.maximum(metrics["test_samples"], 1)
     right = np.rint(np.where(np.isfinite(accuracy), accuracy, 0.0) * count)
     not_a_share = ~(accuracy == right / count)
     too_small = ~(metrics["loss"] >= (1.0 - accuracy) * LEAST_LOSS_OF_A_MISTAKE * (1 - LOSS_ROUNDING))
     too_early = (metrics["aggregation"] == 0) & ~np.isnan(metrics["grad_norm2"])
     wrong = [
-        f"{unit.test(k)}: accuracy {accuracy[k]!r} of {count[k]} samples" for k in np.flatnonzero(not_a_share)
+        f"{rows.test(k)}: accuracy {accuracy[k]!r} of {count[k]} samples" for k in np.flatnonzero(not_a_share)
     ]
     wrong += [
-        f"{unit.test(k)}: a loss of {metrics['loss'][k]:.6g} with an accuracy of {accuracy[k]:.6g}"
+        f"{rows.test(k)}: a loss of {metrics['loss'][k]:.6g} with an accuracy of {accuracy[k]:.6g}"
         for k in np.flatnonzero(too_small)
     ]
-    wrong += [f"{unit.test(k)}: grad_norm2 before the first slot" for k in np.flatnonzero(too_early)]
-    for j in range(unit.world.task_count):
-        rows = np.flatnonzero(unit.metrics_task == j)
-        known = np.isfinite(metrics["grad_norm2"][rows])
-        gone = rows[~known & (np.cumsum(known) > 0)]
-        wrong += [f"{unit.test(k)}: no grad_norm2, but one before it" for k in gone]
+    wrong += [f"{rows.test(k)}: grad_norm2 before the first slot" for k in np.flatnonzero(too_early)]
+    for j in range(rows.world.task_count):
+        of_task = np.flatnonzero(rows.metrics_task == j)
+        known = np.isfinite(metrics["grad_norm2"][of_task])
+        gone = of_task[~known & (np.cumsum(known) > 0)]
+        wrong += [f"{rows.test(k)}: no grad_norm2, but one before it" for k in gone]
     return named(wrong)
 
 
 def _same_beginnings(opened: Opened) -> Finding:
     wrong = []
     first: dict[tuple[int, int], tuple[float, float]] = {}
-    for unit in opened.units:
-        metrics = unit.metrics
+    for rows in opened.scheme_runs:
+        metrics = rows.metrics
         for k in np.flatnonzero((metrics["aggregation"] == 0) & (metrics["time_s"] == 0)):
-            key = (unit.seed, int(unit.metrics_task[k]))
+            key = (rows.seed, int(rows.metrics_task[k]))
             tested = float(metrics["accuracy"][k]), float(metrics["loss"][k])
             if first.setdefault(key, tested) != tested:
-                wrong.append(f"{unit.test(k)}: another first model than that of the scheme above")
+                wrong.append(f"{rows.test(k)}: another first model than that of the scheme above")
     return named(wrong)
 
 
-def quality(unit: UnitRows) -> Finding:
+def quality(rows: SchemeRunRows) -> Finding:
     """Prediction and bounds follow from periods and measured constants; there are none while a run goes on."""
     out = []
     for name in QUALITY:
-        recorded = unit.metrics[name].astype(np.float64)
-        again = unit.theory.get(name, np.full(len(recorded), np.nan))
+        recorded = rows.metrics[name].astype(np.float64)
+        again = rows.theory.get(name, np.full(len(recorded), np.nan))
         both = np.isfinite(again) & np.isfinite(recorded)
         size = np.maximum(np.where(both, np.abs(again), 1.0), 1e-300)
         error = np.where(both, np.abs(recorded - again) / size - REPLAY_TOLERANCE, 0.0)
         error[np.isfinite(again) != np.isfinite(recorded)] = 1.0
-        out.append(largest(error, lambda k, name=name: f"{unit.test(k)}, {name}"))  # type: ignore[misc]
+        out.append(largest(error, lambda k, name=name: f"{rows.test(k)}, {name}"))  # type: ignore[misc]
     return together(out)

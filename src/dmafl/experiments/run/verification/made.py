@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmafl.experiments.run.verification.findings import Array
-from dmafl.experiments.run.verification.unit_rows import UnitRows
+from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 
 
 @dataclass(frozen=True)
@@ -24,26 +24,26 @@ class Made:
         return len(self.times_s) - 1
 
 
-def made_s(unit: UnitRows, j: int) -> Made:
+def made_s(rows: SchemeRunRows, j: int) -> Made:
     """Of task number `j`; version 0 is there from the start."""
-    taken = unit.periods.where(unit.taken_of_task(j))
+    taken = rows.periods.where(rows.taken_of_task(j))
     slot, end_s = taken["slot"], taken["end_s"]
-    if not unit.rounds:
+    if not rows.rounds:
         return Made(np.concatenate([[0.0], end_s]), exact=True)
     count = int(slot.max(initial=-1)) + 1
     last_s = np.zeros(count)
     np.maximum.at(last_s, slot[slot >= 0], end_s[slot >= 0])
     last_s = np.maximum.accumulate(last_s) if count else last_s
     arrivals = np.bincount(slot[slot >= 0], minlength=count)
-    complete, rule = count, unit.round_rule
-    if unit.ended:
-        complete = min(count, unit.outcome(j).aggregations)
-    elif count and arrivals[-1] < (len(unit.periods) + 1 if rule is None else rule.size):
+    complete, rule = count, rows.round_rule
+    if rows.ended:
+        complete = min(count, rows.outcome(j).aggregations)
+    elif count and arrivals[-1] < (len(rows.periods) + 1 if rule is None else rule.size):
         complete = count - 1  # the last round is still open, or may be
-    lost_s = sorted(loss.time_s for loss in unit.losses if loss.task == unit.world.task_names[j])
-    exact = unit.ended and (not lost_s or rule is not None)
+    lost_s = sorted(loss.time_s for loss in rows.losses if loss.task == rows.world.task_names[j])
+    exact = rows.ended and (not lost_s or rule is not None)
     if lost_s and exact and rule is not None and rule.of_those_left:
-        last_s = _with_losses(last_s, arrivals, np.asarray(lost_s), rule.size, unit.world.device_count)
+        last_s = _with_losses(last_s, arrivals, np.asarray(lost_s), rule.size, rows.world.device_count)
     return Made(np.concatenate([[0.0], last_s[:complete]]), exact)
 
 

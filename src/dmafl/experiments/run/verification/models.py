@@ -1,4 +1,4 @@
-"""Rules of the saved models: readable, finite, and those of their units."""
+"""Rules of the saved models: readable, finite, and those of their scheme runs."""
 
 from __future__ import annotations
 
@@ -8,35 +8,37 @@ import numpy as np
 
 from dmafl.experiments.run.verification.findings import Finding, named
 from dmafl.experiments.run.verification.opened import Opened
-from dmafl.experiments.run.verification.unit_rows import UnitRows
+from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 from dmafl.learning import saving
 from dmafl.learning.architectures import ARCHITECTURES
 
 
 def models(opened: Opened) -> Finding:
-    """Every model of a finished unit can be read, is finite, and is what the manifest and the metrics say."""
+    """Every model of a finished scheme run can be read, is finite, and is what the manifest and the metrics say."""
     wrong: list[str] = []
     layouts: dict[str, saving.ParameterLayout] = {}
-    for unit in filter(lambda unit: unit.finished, opened.units):
-        for name in unit.world.task_names:
-            file = unit.run_name.model_file(name)
+    for rows in filter(lambda rows: rows.finished, opened.scheme_runs):
+        for name in rows.world.task_names:
+            file = rows.run_name.model_file(name)
             model = opened.read(file, partial(saving.load, opened.path / file))
             if model is None:
                 wrong.append(f"{file}: {opened.unreadable[file]}")
                 continue
-            layout = layouts.setdefault(name, _layout(unit.world.scenario.tasks[name].model) or model.layout)
-            wrong += [f"{file}: {problem}" for problem in _model(unit, name, model, layout)]
+            layout = layouts.setdefault(name, _layout(rows.world.scenario.tasks[name].model) or model.layout)
+            wrong += [f"{file}: {problem}" for problem in _model(rows, name, model, layout)]
     return named(wrong)
 
 
-def _model(unit: UnitRows, name: str, model: saving.SavedModel, layout: saving.ParameterLayout) -> list[str]:
-    task = unit.world.scenario.tasks[name]
+def _model(
+    rows: SchemeRunRows, name: str, model: saving.SavedModel, layout: saving.ParameterLayout
+) -> list[str]:
+    task = rows.world.scenario.tasks[name]
     expected = {
         "task": name,
         "architecture": task.model,
-        "scheme": unit.scheme,
-        "seed": str(unit.seed),
-        "aggregation": str(unit.outcome(unit.world.task_names.index(name)).aggregations),
+        "scheme": rows.scheme,
+        "seed": str(rows.seed),
+        "aggregation": str(rows.outcome(rows.world.task_names.index(name)).aggregations),
     }
     wrong = [
         f"{entry} is {model.metadata.get(entry)!r}, not {value!r}"

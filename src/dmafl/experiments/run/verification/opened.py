@@ -1,4 +1,4 @@
-"""A run as `verify` looks at it: the manifest, the tables cut into units, and what could not be read."""
+"""A run as `verify` looks at it: the manifest, the tables cut into scheme runs, and what could not be read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dmafl.experiments.run.folder import TABLES, RunFolder
 from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.verification.findings import Finding, together
 from dmafl.experiments.run.verification.rows import Cells, cells_of
-from dmafl.experiments.run.verification.unit_rows import Columns, UnitRows, known_scheme
+from dmafl.experiments.run.verification.scheme_run_rows import Columns, SchemeRunRows, known_scheme
 from dmafl.scenario.model import Scenario
 from dmafl.schedule.plan_files import PlanFile
 from dmafl.simulation.periods import Metrics, Periods
@@ -68,7 +68,7 @@ class Opened:
 
     @property
     def ended(self) -> bool:
-        """Whether all units have ended, well or not."""
+        """Whether all scheme runs have ended, well or not."""
         return self.manifest.status.ended
 
     @property
@@ -109,30 +109,30 @@ class Opened:
         names = {}
         for run_name in self.manifest.run_names:
             scheme = known_scheme(run_name.scheme, self.manifest.own)
-            begun = self.manifest.unit(run_name).outcome is not None
+            begun = self.manifest.scheme_run(run_name).outcome is not None
             if begun and scheme is not None and scheme.group != "baseline":
                 names[scheme.plan_name(run_name.seed)] = run_name
         return names
 
     @cached_property
-    def units(self) -> tuple[UnitRows, ...]:
-        """All units with their rows."""
-        return tuple(self._units())
+    def scheme_runs(self) -> tuple[SchemeRunRows, ...]:
+        """All scheme runs with their rows."""
+        return tuple(self._scheme_runs())
 
-    def each(self, find: Callable[[UnitRows], Finding]) -> Finding:
-        """What a rule finds in all units together."""
-        return together(find(unit) for unit in self.units)
+    def each(self, find: Callable[[SchemeRunRows], Finding]) -> Finding:
+        """What a rule finds in all scheme runs together."""
+        return together(find(rows) for rows in self.scheme_runs)
 
-    def _units(self) -> Iterator[UnitRows]:
+    def _scheme_runs(self) -> Iterator[SchemeRunRows]:
         theory = self._theory()
         plan_of = {run_name: self.plans.get(name) for name, run_name in self.plan_names.items()}
         for run_name in self.manifest.run_names:
             rows = {table: cells.of(run_name) for table, cells in self.cells.items()}
-            yield UnitRows(
+            yield SchemeRunRows(
                 run_name.scheme,
                 run_name.seed,
                 self.worlds[run_name.seed],
-                self.manifest.unit(run_name),
+                self.manifest.scheme_run(run_name),
                 self.manifest.own,
                 Metrics(self.cells["metrics"].columns).where(rows["metrics"]),
                 Periods(self.cells["periods"].columns).where(rows["periods"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Array, Finding, largest, together
-from dmafl.experiments.run.verification.unit_rows import UnitRows
+from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 from dmafl.schedule.intervals import load_at_start
 from dmafl.schemes.draws import Drawn
 
@@ -13,16 +13,16 @@ _LATE = 1e-9
 """A planned job never starts earlier than planned, but for rounding."""
 
 
-def orders(unit: UnitRows) -> Finding:
+def orders(rows: SchemeRunRows) -> Finding:
     """Steps, batch and frequency are those drawn for the device, or planned for the job."""
-    if unit.known_scheme is None:
+    if rows.known_scheme is None:
         return Finding()
-    periods = unit.periods
-    if unit.known_scheme.group == "baseline":
-        return together([_as_drawn(unit), _in_flight(unit)])
-    jobs = planned_jobs(unit)
-    if jobs is not None and unit.plan is not None:
-        plan, known = unit.plan.plan.schedule, jobs >= 0
+    periods = rows.periods
+    if rows.known_scheme.group == "baseline":
+        return together([_as_drawn(rows), _in_flight(rows)])
+    jobs = planned_jobs(rows)
+    if jobs is not None and rows.plan is not None:
+        plan, known = rows.plan.plan.schedule, jobs >= 0
         job = np.maximum(jobs, 0)
         error = np.maximum.reduce(
             [
@@ -34,52 +34,52 @@ def orders(unit: UnitRows) -> Finding:
                 plan.start_s[job] * (1 - _LATE) - periods["start_s"],
             ]
         )
-        return unit.worst(np.where(known, error, 1.0))
-    tasks = list(unit.world.scenario.tasks.values())
+        return rows.worst(np.where(known, error, 1.0))
+    tasks = list(rows.world.scenario.tasks.values())
     least, most, batch = (
-        np.asarray([getattr(task, name) for task in tasks])[unit.task]
+        np.asarray([getattr(task, name) for task in tasks])[rows.task]
         for name in ("steps_min", "steps_max", "batch_max")
     )
     error = np.maximum.reduce(
         [least - periods["steps"], periods["steps"] - most, periods["batch"] - batch]
     ).astype(float)
-    return unit.worst(error)
+    return rows.worst(error)
 
 
-def planned_jobs(unit: UnitRows) -> Array | None:
+def planned_jobs(rows: SchemeRunRows) -> Array | None:
     """The plan's job of each period, -1 where there is none; None where a run may have left its plan.
 
     A device carries out its jobs of a task in their order, unless devices are lost or the rest is planned anew.
     """
-    revises = unit.known_scheme is not None and unit.known_scheme.revises
-    if unit.plan is None or unit.losses or not unit.ended or revises:
+    revises = rows.known_scheme is not None and rows.known_scheme.revises
+    if rows.plan is None or rows.losses or not rows.ended or revises:
         return None
-    plan, periods, tasks = unit.plan.plan.schedule, unit.periods, unit.world.task_count
+    plan, periods, tasks = rows.plan.plan.schedule, rows.periods, rows.world.task_count
     planned = np.lexsort((plan.slot, plan.start_s, plan.device * tasks + plan.task))
-    begun = np.lexsort((periods["start_s"], periods["device"] * tasks + unit.task))
+    begun = np.lexsort((periods["start_s"], periods["device"] * tasks + rows.task))
     place = _number_in_stream((plan.device * tasks + plan.task)[planned])
-    wanted = _number_in_stream((periods["device"] * tasks + unit.task)[begun])
+    wanted = _number_in_stream((periods["device"] * tasks + rows.task)[begun])
     known = {
         (int(plan.device[k]), int(plan.task[k]), int(n)): int(k) for k, n in zip(planned, place, strict=True)
     }
     out = np.full(len(begun), -1, dtype=np.int64)
     for k, n in zip(begun, wanted, strict=True):
-        out[k] = known.get((int(periods["device"][k]), int(unit.task[k]), int(n)), -1)
+        out[k] = known.get((int(periods["device"][k]), int(rows.task[k]), int(n)), -1)
     return out
 
 
-def planned_slots(unit: UnitRows) -> Array:
+def planned_slots(rows: SchemeRunRows) -> Array:
     """The slot that each period was planned for, whose gain its upload has; -1 where that is not known."""
-    jobs = planned_jobs(unit)
-    if jobs is None or unit.plan is None:
-        return np.full(len(unit.task), -1, dtype=np.int64)
-    return np.where(jobs >= 0, unit.plan.plan.schedule.slot[np.maximum(jobs, 0)], -1)
+    jobs = planned_jobs(rows)
+    if jobs is None or rows.plan is None:
+        return np.full(len(rows.task), -1, dtype=np.int64)
+    return np.where(jobs >= 0, rows.plan.plan.schedule.slot[np.maximum(jobs, 0)], -1)
 
 
-def samples(unit: UnitRows) -> Finding:
+def samples(rows: SchemeRunRows) -> Finding:
     """A device has as many samples as its stream says when its computation starts; none where it never does."""
-    periods, world, device, task = unit.periods, unit.world, unit.periods["device"], unit.task
-    own_stream = np.isin(periods["task"].astype(str), unit.own.streams)
+    periods, world, device, task = rows.periods, rows.world, rows.periods["device"], rows.task
+    own_stream = np.isin(periods["task"].astype(str), rows.own.streams)
     begun = periods["samples"] > 0
     must = periods.computed & ~begun
     early_s = periods["start_s"] + periods["download_s"]
@@ -94,12 +94,12 @@ def samples(unit: UnitRows) -> Finding:
     error = np.maximum(few - periods["samples"], periods["samples"] - many).astype(float)
     cut = np.where(begun, periods["batch"] - periods["samples"], 0).astype(float)
     excess = np.where(begun & ~own_stream, error, 0.0) + np.where(own_stream, 0.0, must)
-    return together([unit.worst(excess), unit.worst(np.where(own_stream, 0.0, cut))])
+    return together([rows.worst(excess), rows.worst(np.where(own_stream, 0.0, cut))])
 
 
-def _as_drawn(unit: UnitRows) -> Finding:
-    periods, drawn = unit.periods, Drawn.of(unit.world)
-    device, task = periods["device"], unit.task
+def _as_drawn(rows: SchemeRunRows) -> Finding:
+    periods, drawn = rows.periods, Drawn.of(rows.world)
+    device, task = periods["device"], rows.task
     f = drawn.frequency_Hz[device, task]
     error = np.maximum.reduce(
         [
@@ -108,18 +108,18 @@ def _as_drawn(unit: UnitRows) -> Finding:
             np.abs(periods["frequency_Hz"] - f) / f - REPLAY_TOLERANCE,
         ]
     )
-    return unit.worst(error)
+    return rows.worst(error)
 
 
-def _in_flight(unit: UnitRows) -> Finding:
+def _in_flight(rows: SchemeRunRows) -> Finding:
     """Asynchronous baselines have at most K+1 jobs of a task under way."""
-    if unit.known_scheme is None or not unit.known_scheme.fills_places:
+    if rows.known_scheme is None or not rows.known_scheme.fills_places:
         return Finding()
-    periods = unit.periods
+    periods = rows.periods
     length_s = periods["end_s"] - periods["start_s"]
     end_s = periods["end_s"] - np.minimum(REPLAY_TOLERANCE * periods["end_s"], length_s / 2)
-    under_way = load_at_start(unit.task, periods["start_s"], end_s, np.ones(len(unit.task)))
-    return largest(under_way - (unit.world.max_staleness[unit.task] + 1.0), unit.period, 0.5)
+    under_way = load_at_start(rows.task, periods["start_s"], end_s, np.ones(len(rows.task)))
+    return largest(under_way - (rows.world.max_staleness[rows.task] + 1.0), rows.period, 0.5)
 
 
 def _cut(batch: Array, available: Array) -> Array:

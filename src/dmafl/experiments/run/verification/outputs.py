@@ -29,13 +29,13 @@ def manifest(opened: Opened) -> Finding:
     for seed, world in opened.worlds.items():
         if world.scenario != opened.scenario.model_copy(update={"seed": seed}):
             wrong.append(f"manifest.json: the world of seed {seed} is one of another scenario")
-    units = [unit.status for unit in content.units.values()]
-    if content.status is RunStatus.FINISHED and not all(unit.finished for unit in units):
-        wrong.append("manifest.json: finished, but not all of its units are")
-    if content.status is RunStatus.FAILED and not any(unit.failed for unit in units):
-        wrong.append("manifest.json: failed, but none of its units has")
-    if content.status is RunStatus.FAILED and any(unit.waiting for unit in units):
-        wrong.append("manifest.json: ended, but units wait")
+    statuses = [record.status for record in content.scheme_runs.values()]
+    if content.status is RunStatus.FINISHED and not all(status.finished for status in statuses):
+        wrong.append("manifest.json: finished, but not all of its scheme runs are")
+    if content.status is RunStatus.FAILED and not any(status.failed for status in statuses):
+        wrong.append("manifest.json: failed, but none of its scheme runs has")
+    if content.status is RunStatus.FAILED and any(status.waiting for status in statuses):
+        wrong.append("manifest.json: ended, but scheme runs wait")
     return named(wrong)
 
 
@@ -50,11 +50,11 @@ def expected(opened: Opened) -> set[str]:
 
 
 def models(opened: Opened, finished: bool = True) -> set[str]:
-    """Names of the models of units that have finished, or of all units."""
+    """Names of the models of scheme runs that have finished, or of all scheme runs."""
     return {
         name.model_file(task)
         for name in opened.manifest.run_names
-        if opened.manifest.unit(name).status.finished or not finished
+        if opened.manifest.scheme_run(name).status.finished or not finished
         for task in opened.scenario.tasks
     }
 
@@ -116,7 +116,7 @@ def _checksum(path: Path) -> str | None:
 
 
 def tables(opened: Opened) -> Finding:
-    """Both tables can be read, with the columns of the format, and their units are in the order of the manifest."""
+    """Both tables can be read, have the columns of the format, and scheme runs in the order of the manifest."""
     wrong = [f"{name}: {why}" for name, why in opened.unreadable.items() if name.endswith(".parquet")]
     if opened.ended:
         order = {(name.scheme, name.seed): k for k, name in enumerate(opened.manifest.run_names)}
@@ -125,7 +125,7 @@ def tables(opened: Opened) -> Finding:
             numbers = np.asarray([order.get(key, -1) for key in keys], dtype=np.int64)
             numbers = numbers[numbers >= 0]
             if (np.diff(numbers) < 0).any():
-                wrong.append(f"{name}.parquet: rows of different units in disorder")
+                wrong.append(f"{name}.parquet: rows of different scheme runs in disorder")
     return named(wrong)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from dmafl.base.errors import BadInput
 from dmafl.experiments.run.verification.findings import Finding, named
 from dmafl.experiments.run.verification.opened import Opened
-from dmafl.experiments.run.verification.unit_rows import UnitRows
+from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 from dmafl.learning import saving
 from dmafl.simulation.stream_progress import progress_of_test
 from dmafl.training.trainer import Components, TaskTrainer
@@ -22,15 +22,15 @@ ACCURACY_TOLERANCE = 1e-3
 
 
 def retest(opened: Opened, data_dir: Path | None) -> Finding:
-    """Accuracy and loss of the last test of every finished unit are those of its saved models."""
+    """Accuracy and loss of the last test of every finished scheme run are those of its saved models."""
     wrong: list[str] = []
     own = opened.manifest.own
     left_out = sorted({*own.models, *own.datasets, *own.streams})
     for seed in opened.manifest.seeds:
         scenario = opened.worlds[seed].scenario
         for j, name in enumerate(scenario.tasks):
-            units = [unit for unit in opened.units if unit.seed == seed and unit.finished]
-            if name in left_out or not units:
+            scheme_runs = [rows for rows in opened.scheme_runs if rows.seed == seed and rows.finished]
+            if name in left_out or not scheme_runs:
                 continue
             try:
                 task_trainer = TaskTrainer(scenario, j, name, Components(data_dir))
@@ -40,21 +40,21 @@ def retest(opened: Opened, data_dir: Path | None) -> Finding:
             if task_trainer.data.sha256 != opened.manifest.data[name].sha256:
                 wrong.append(f"task {name}: the data here are others than those of the run")
                 continue
-            wrong += [line for unit in units for line in _again(opened, unit, j, task_trainer)]
+            wrong += [line for rows in scheme_runs for line in _again(opened, rows, j, task_trainer)]
     note = f"Not tested again, since they need what is in no file: {', '.join(left_out)}." if left_out else ""
     return named(wrong, note)
 
 
-def _again(opened: Opened, unit: UnitRows, j: int, task_trainer: TaskTrainer) -> list[str]:
-    name = unit.world.task_names[j]
-    rows = np.flatnonzero(unit.metrics_task == j)
-    file = unit.run_name.model_file(name)
+def _again(opened: Opened, rows: SchemeRunRows, j: int, task_trainer: TaskTrainer) -> list[str]:
+    name = rows.world.task_names[j]
+    of_task = np.flatnonzero(rows.metrics_task == j)
+    file = rows.run_name.model_file(name)
     model = opened.read(file, partial(saving.load, opened.path / file))
-    if model is None or not len(rows):
+    if model is None or not len(of_task):
         return [f"{file}: no model or no test of it"]
-    last, metrics = rows[-1], unit.metrics
+    last, metrics = of_task[-1], rows.metrics
     count = int(metrics["test_samples"][last])
-    share = progress_of_test(unit.world, j, int(metrics["aggregation"][last]), float(metrics["time_s"][last]))
+    share = progress_of_test(rows.world, j, int(metrics["aggregation"][last]), float(metrics["time_s"][last]))
     try:
         tested = task_trainer.test(model.parameters, share, count == len(task_trainer.test_inputs))
     except BadInput as error:
@@ -67,4 +67,4 @@ def _again(opened: Opened, unit: UnitRows, j: int, task_trainer: TaskTrainer) ->
     )
     recorded = f"accuracy {accuracy:.6g} and loss {loss:.6g} recorded"
     again = f"{tested.accuracy:.6g} and {tested.loss:.6g} found"
-    return [] if right else [f"{unit.test(last)}: {recorded}, {again}"]
+    return [] if right else [f"{rows.test(last)}: {recorded}, {again}"]

@@ -14,7 +14,7 @@ from dmafl.experiments.run.verification.findings import (
 )
 from dmafl.experiments.run.verification.made import made_s
 from dmafl.experiments.run.verification.orders import planned_slots
-from dmafl.experiments.run.verification.unit_rows import UnitRows
+from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 from dmafl.schedule.checks import TOLERANCE
 from dmafl.schedule.intervals import load_at_start
 from dmafl.simulation.records import NOT_AGGREGATED
@@ -23,67 +23,67 @@ from dmafl.world.mobility import Static
 PHASES = ("download_s", "compute_s", "upload_s", "wait_s")
 
 
-def clock(unit: UnitRows) -> Finding:
+def clock(rows: SchemeRunRows) -> Finding:
     """Rows are in the order of time; phases follow one another, and fill a period that the server took."""
-    periods = unit.periods
+    periods = rows.periods
     end_s = periods["end_s"]
     backwards = -np.diff(end_s, prepend=0.0)
     spent_s = periods["start_s"] + sum(periods[name] for name in PHASES) - end_s
     gap = np.where(periods.taken, np.abs(spent_s), spent_s)
     negative = np.maximum.reduce([-periods[name] for name in ("idle_s", *PHASES)])
     return together(
-        unit.worst(excess, REPLAY_TOLERANCE * end_s) for excess in (np.maximum(backwards, 0.0), gap, negative)
+        rows.worst(excess, REPLAY_TOLERANCE * end_s) for excess in (np.maximum(backwards, 0.0), gap, negative)
     )
 
 
-def versions(unit: UnitRows) -> Finding:
+def versions(rows: SchemeRunRows) -> Finding:
     """Slots of a task are completed one after another (a round: by one or more), versions are current when sent."""
     wrong: list[str] = []
-    for j, name in enumerate(unit.world.task_names):
-        taken = np.flatnonzero(unit.taken_of_task(j))
-        slot, version = unit.periods["slot"][taken], unit.periods["version"][taken]
+    for j, name in enumerate(rows.world.task_names):
+        taken = np.flatnonzero(rows.taken_of_task(j))
+        slot, version = rows.periods["slot"][taken], rows.periods["version"][taken]
         step = np.diff(slot, prepend=-1)
-        allowed = (step == 1) | ((step == 0) & (np.arange(len(step)) > 0)) if unit.rounds else step == 1
+        allowed = (step == 1) | ((step == 0) & (np.arange(len(step)) > 0)) if rows.rounds else step == 1
         broken = taken[~allowed | (version > slot)]
-        wrong += [f"{unit.period(k)}, task {name}, slot {unit.periods['slot'][k]}" for k in broken]
-        wrong += _not_current(unit, j)
+        wrong += [f"{rows.period(k)}, task {name}, slot {rows.periods['slot'][k]}" for k in broken]
+        wrong += _not_current(rows, j)
     return named(wrong)
 
 
-def _not_current(unit: UnitRows, j: int) -> list[str]:
+def _not_current(rows: SchemeRunRows, j: int) -> list[str]:
     """Periods whose version was not there yet when they started, or was replaced before."""
-    periods, of_task = unit.periods, np.flatnonzero(unit.task == j)
-    made = made_s(unit, j)
+    periods, of_task = rows.periods, np.flatnonzero(rows.task == j)
+    made = made_s(rows, j)
     start_s, version = periods["start_s"][of_task], periods["version"][of_task]
     slack_s = REPLAY_TOLERANCE * start_s
     # A version that nobody made is at infinity: nothing can start with it, if it is known what was made.
     never_s = np.inf if made.exact else made.times_s[-1]
     there_s = np.append(made.times_s, never_s)[np.minimum(version, len(made.times_s))]
     early = ~(start_s >= there_s - slack_s)
-    out = [f"{unit.period(k)}: version {periods['version'][k]} was not there yet" for k in of_task[early]]
+    out = [f"{rows.period(k)}: version {periods['version'][k]} was not there yet" for k in of_task[early]]
     # With a shared radio a download may queue while its version is replaced.
-    if made.exact and unit.world.scenario.channel.radio == "own":
+    if made.exact and rows.world.scenario.channel.radio == "own":
         gone_s = np.append(made.times_s, [np.inf, np.inf])[np.minimum(version, len(made.times_s)) + 1]
         late = ~(start_s <= gone_s + slack_s)
         out += [
-            f"{unit.period(k)}: version {periods['version'][k]} was replaced before" for k in of_task[late]
+            f"{rows.period(k)}: version {periods['version'][k]} was replaced before" for k in of_task[late]
         ]
     return out
 
 
-def staleness(unit: UnitRows) -> Finding:
+def staleness(rows: SchemeRunRows) -> Finding:
     """Staleness is slot minus version; a period that the server did not take has neither slot nor staleness."""
-    periods = unit.periods
+    periods = rows.periods
     expected = np.where(periods.taken, periods["slot"] - periods["version"], NOT_AGGREGATED)
     slot = np.where(
         periods.taken, np.where(periods["slot"] < 0, 1, 0), np.abs(periods["slot"] - NOT_AGGREGATED)
     )
-    return unit.worst(np.maximum(np.abs(periods["staleness"] - expected), slot).astype(float))
+    return rows.worst(np.maximum(np.abs(periods["staleness"] - expected), slot).astype(float))
 
 
-def durations(unit: UnitRows) -> Finding:
+def durations(rows: SchemeRunRows) -> Finding:
     """Phases last as long as the physics says; idle time is what lies between two periods of a device and task."""
-    periods, world, device, task = unit.periods, unit.world, unit.periods["device"], unit.task
+    periods, world, device, task = rows.periods, rows.world, rows.periods["device"], rows.task
     computed = periods.computed
     compute_s = np.where(
         computed,
@@ -95,26 +95,26 @@ def durations(unit: UnitRows) -> Finding:
         apart(periods["compute_s"], compute_s),
         apart(periods["start_s"] - previous_s, periods["idle_s"], np.abs(periods["end_s"])),
     ]
-    if not unit.own.world:  # a channel of the user's own is in no file
+    if not rows.own.world:  # a channel of the user's own is in no file
         sent = periods.taken | (periods["download_s"] > 0)
         download_s = np.where(
             sent, world.download_s(device, task, periods["version"], periods["start_s"]), 0.0
         )
-        errors += [apart(periods["download_s"], download_s), _uploads(unit)]
+        errors += [apart(periods["download_s"], download_s), _uploads(rows)]
     never = np.where(periods["outcome"] == "unfinished", np.abs(periods["upload_s"]), 0.0)
-    return together(unit.worst(error) for error in (*errors, never))
+    return together(rows.worst(error) for error in (*errors, never))
 
 
-def _uploads(unit: UnitRows) -> Array:
+def _uploads(rows: SchemeRunRows) -> Array:
     """By how much uploads that the server took differ from the physics [s], where the row tells when they began."""
-    periods, world = unit.periods, unit.world
-    slot = planned_slots(unit) if unit.planned else periods["slot"]
+    periods, world = rows.periods, rows.world
+    slot = planned_slots(rows) if rows.planned else periods["slot"]
     sure = periods.taken & (slot >= 0)
     if not isinstance(world.mobility, Static):
         # The distance counts when the upload begins; a period that waited does not say before which phase.
         sure &= periods["wait_s"] == 0
     begin_s = periods["start_s"] + periods["download_s"] + periods["compute_s"]
-    upload_s = world.upload_s(periods["device"], unit.task, np.maximum(slot, 0), begin_s)
+    upload_s = world.upload_s(periods["device"], rows.task, np.maximum(slot, 0), begin_s)
     return np.where(sure, apart(periods["upload_s"], upload_s), 0.0)
 
 
@@ -127,16 +127,16 @@ def previous_end_s(stream: Array, end_s: Array) -> Array:
     return out
 
 
-def window(unit: UnitRows) -> Finding:
+def window(rows: SchemeRunRows) -> Finding:
     """Uploads that count end within their window."""
-    periods = unit.periods
-    limit_s = unit.world.devices.window_s[periods["device"], unit.task]
-    return unit.worst(np.where(periods.taken, periods["end_s"] - limit_s, 0.0), TOLERANCE * limit_s)
+    periods = rows.periods
+    limit_s = rows.world.devices.window_s[periods["device"], rows.task]
+    return rows.worst(np.where(periods.taken, periods["end_s"] - limit_s, 0.0), TOLERANCE * limit_s)
 
 
-def cpu(unit: UnitRows) -> Finding:
+def cpu(rows: SchemeRunRows) -> Finding:
     """Frequencies on a device stay within its CPU at every instant."""
-    periods, devices = unit.periods, unit.world.devices
+    periods, devices = rows.periods, rows.world.devices
     f_max, f_min = devices.frequency_max_Hz[periods["device"]], devices.frequency_min_Hz[periods["device"]]
     f = periods["frequency_Hz"]
     ran = periods.taken | ~(periods["compute_s"] <= 0)
@@ -148,16 +148,16 @@ def cpu(unit: UnitRows) -> Finding:
     load_Hz = np.zeros(len(f))
     load_Hz[sure] = load_at_start(periods["device"][sure], begin_s, end_s, f[sure])
     return together(
-        unit.worst(excess, TOLERANCE * f_max)
+        rows.worst(excess, TOLERANCE * f_max)
         for excess in (load_Hz - f_max, np.where(ran, f - f_max, 0.0), np.where(ran, f_min - f, 0.0))
     )
 
 
-def radio(unit: UnitRows) -> Finding:
+def radio(rows: SchemeRunRows) -> Finding:
     """On a shared radio the transfers of a device follow one another; holds by itself otherwise."""
-    if unit.world.scenario.channel.radio == "own":
+    if rows.world.scenario.channel.radio == "own":
         return Finding()
-    periods = unit.periods
+    periods = rows.periods
     down = np.flatnonzero(periods["download_s"] > 0)
     # Where a period waited, its row does not say when the upload began.
     up = np.flatnonzero(periods.taken & (periods["wait_s"] == 0))
@@ -170,4 +170,4 @@ def radio(unit: UnitRows) -> Finding:
     over_s = np.where(same, end_s[order][:-1] - begin_s[order][1:], 0.0)
     excess = np.zeros(len(periods["device"]))
     np.maximum.at(excess, which[order][1:], over_s)
-    return unit.worst(excess, REPLAY_TOLERANCE * periods["end_s"])
+    return rows.worst(excess, REPLAY_TOLERANCE * periods["end_s"])

@@ -1,6 +1,6 @@
 "use strict";
-/* The timeline of one unit on a canvas: a lane a device and task, a bar a phase. Only what is in view is drawn, and
-   bars narrower than a pixel are drawn once a pixel, so thousands of jobs cost a few milliseconds. */
+/* The timeline of one scheme run on a canvas: one lane per device and task, one bar per phase. Only what is in view is
+   drawn, and bars narrower than a pixel are drawn once per pixel, so thousands of jobs cost a few milliseconds. */
 const timeline = (() => {
   const LANE = 13;
   const GAP = 5;
@@ -324,7 +324,7 @@ const timeline = (() => {
     };
   };
 
-  /* Jobs of a unit, as the page carries them: base64 of gzipped JSON. */
+  /* Jobs of a scheme run, as the page carries them: base64 of gzipped JSON. */
   const unpack = async (text) => {
     const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));

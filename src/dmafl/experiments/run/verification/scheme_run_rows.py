@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dmafl.experiments.run.manifest import OwnParts, UnitRecord
+from dmafl.experiments.run.manifest import OwnParts, SchemeRunRecord
 from dmafl.experiments.run.verification.findings import Finding, largest
 from dmafl.schedule.plan_files import PlanFile
 from dmafl.schemes.registry import NAMES, scheme_named
@@ -23,17 +23,17 @@ Columns = dict[str, Array]
 
 
 @dataclass(frozen=True, eq=False)
-class UnitRows:
+class SchemeRunRows:
     """The rows of one scheme and seed that can be looked at, its world, and what the manifest says of it."""
 
     scheme: str
     seed: int
     world: World
-    record: UnitRecord
+    record: SchemeRunRecord
     own: OwnParts
     metrics: Metrics
     periods: Periods
-    rows: dict[str, Array]
+    file_rows: dict[str, Array]
     """Table -> the rows of the file that the columns are of."""
     theory: Columns
     """Prediction and bounds computed again, one per row of metrics; empty while the run goes on."""
@@ -48,12 +48,12 @@ class UnitRows:
 
     @property
     def key(self) -> str:
-        """Name of the unit in the manifest."""
+        """Name of the scheme run in the manifest."""
         return str(self.run_name)
 
     @property
     def name(self) -> str:
-        """Name of the unit in messages."""
+        """Name of the scheme run in messages."""
         return f"{self.scheme}, seed {self.seed}"
 
     @property
@@ -88,11 +88,11 @@ class UnitRows:
 
     @property
     def losses(self) -> tuple[DeviceLoss, ...]:
-        """Devices that got no more orders of a task; known once the unit has ended."""
+        """Devices that got no more orders of a task; known once the scheme run has ended."""
         return () if self.record.outcome is None else self.record.outcome.lost
 
     def outcome(self, task: int) -> TaskOutcome:
-        """What the manifest says of a task of a unit that has ended."""
+        """What the manifest says of a task of a scheme run that has ended."""
         if self.record.outcome is None:
             raise LookupError(f"{self.key} has not ended")
         return self.record.outcome.tasks[self.world.task_names[task]]
@@ -113,11 +113,11 @@ class UnitRows:
 
     def period(self, k: int | np.integer[Any]) -> str:
         """The k-th period in words."""
-        return f"{self.name}, periods.parquet row {self.rows['periods'][k]}"
+        return f"{self.name}, periods.parquet row {self.file_rows['periods'][k]}"
 
     def test(self, k: int | np.integer[Any]) -> str:
         """The k-th test in words."""
-        return f"{self.name}, metrics.parquet row {self.rows['metrics'][k]}"
+        return f"{self.name}, metrics.parquet row {self.file_rows['metrics'][k]}"
 
     def worst(self, excess: Array, tolerance: Array | float = 0.0) -> Finding:
         """Of numbers of all periods that must be at most `tolerance`."""
