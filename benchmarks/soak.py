@@ -18,7 +18,7 @@ import statistics
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -29,9 +29,9 @@ import numpy as np
 from measures.synthetic import synthetic_estimates
 
 import dmafl
+from dmafl.base.watching import PieceProgress, Silent
 from dmafl.calibration.estimate import Estimate
 from dmafl.calibration.measured import CONSTANTS, Cost, Measured, MeasuredTask
-from dmafl.experiments.run.settings import Silent
 from dmafl.experiments.run.verify import verify_run
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
@@ -71,18 +71,25 @@ class Meter(Silent):
     def __init__(self, part: str) -> None:
         self._label, self.samples = part, list[Sample]()
         self._aggregations: dict[str, int] = {}
+        self._active: dict[str, Callable[[], PieceProgress]] = {}
         self._finished = 0
+        self._looked_s = 0.0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
 
-    def step(self, scheme_run: Any) -> None:
-        """An event was handled."""
-        self._aggregations[scheme_run.name] = scheme_run.aggregations
+    def advanced(self, name: str, piece: str, progress: Callable[[], PieceProgress]) -> None:
+        """An event was handled: look how far it is, as often as there are samples."""
+        self._active[piece], now = progress, time.monotonic()
+        if now - self._looked_s >= EVERY_S:
+            self._aggregations[piece], self._looked_s = progress().done, now
 
-    def finished(self, name: str, status: str) -> None:
+    def ended(self, name: str, piece: str, problem: str = "") -> None:
         """A scheme run has ended."""
         self._finished += 1
-        print(f"{self._label}: {name} {status}, {_memory_MB():.0f} MB", flush=True)
+        if piece in self._active:
+            self._aggregations[piece] = self._active.pop(piece)().done
+        outcome = f"failed: {problem}" if problem else "finished"
+        print(f"{self._label}: {piece} {outcome}, {_memory_MB():.0f} MB", flush=True)
 
     def __enter__(self) -> Meter:
         self._begun = time.monotonic()

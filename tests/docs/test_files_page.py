@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import dmafl
+from dmafl.base.watching import Silent
 from dmafl.learning.saving import load
 from dmafl.scenario.toml import from_plain
 from dmafl.schedule.plan_files import DECISIONS, DERIVED, HEADER
@@ -95,19 +96,19 @@ UNITS = {"_s": "s", "_J": "J", "_Hz": "Hz"}
 """What the ending of a column's name says of its unit."""
 
 
-class Looking:
+class Looking(Silent):
     """Looks at the files of a run while it goes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.seen = folder, set()
 
-    def scheme_runs(self, names: list[str]) -> None:
+    def total(self, name: str, pieces: int, done: int) -> None:
         self.look()
 
-    def step(self, scheme_run: Any) -> None:
+    def advanced(self, name: str, piece: str, progress: Any) -> None:
         self.look()
 
-    def finished(self, name: str, status: str) -> None:
+    def ended(self, name: str, piece: str, problem: str = "") -> None:
         self.look()
 
     def look(self) -> None:

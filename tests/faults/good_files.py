@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 import dmafl
 from dmafl.base.files import read_checked, sha256_of, write_checked
+from dmafl.base.watching import Silent
 from dmafl.calibration.cache import Cache
 from dmafl.calibration.running_estimates import RunningEstimates
 from dmafl.calibration.shipped import shipped_file
@@ -48,15 +49,11 @@ CHECKPOINT = "checkpoint/fedasync-s0"
 PARTS = "parts/fedasync-s0"
 
 
-class StopsAfter:
+class StopsAfter(Silent):
     def __init__(self, events: int) -> None:
         self.left = events
 
-    def scheme_runs(self, names: object) -> None: ...
-
-    def finished(self, name: str, status: str) -> None: ...
-
-    def step(self, scheme_run: object) -> None:
+    def advanced(self, name: str, piece: str, progress: Any) -> None:
         self.left -= 1
         if self.left == 0:
             raise Stop

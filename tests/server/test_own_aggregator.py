@@ -9,6 +9,7 @@ from typing import Any
 
 import dmafl
 from dmafl.base.processes.stopping import Interrupted
+from dmafl.base.watching import Silent
 from dmafl.schemes.asynchronous import UniformIdle
 from dmafl.schemes.draws import Drawn
 from dmafl.server.policy import Policy
@@ -47,22 +48,16 @@ def run(folder: Path, **more: Any) -> dmafl.Run:
     )
 
 
-class Impatient:
+class Impatient(Silent):
     """Asks for a stop after a few events."""
 
     def __init__(self, events: int) -> None:
         self._left = events
 
-    def scheme_runs(self, names: list[str]) -> None:
-        pass
-
-    def step(self, scheme_run: Any) -> None:
+    def advanced(self, name: str, piece: str, progress: Any) -> None:
         self._left -= 1
         if self._left == 0:
             signal.raise_signal(signal.SIGTERM)
-
-    def finished(self, name: str, status: str) -> None:
-        pass
 
 
 def outputs(folder: Path) -> dict[str, bytes]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import dmafl
+from dmafl.base.watching import Silent
 from support.small_runs import dataset, scenario, softmax
 
 
@@ -26,22 +27,16 @@ class Stop(Exception):
     """Raised to end a run from within."""
 
 
-class StopsAfter:
+class StopsAfter(Silent):
     """A watcher that lets a run crash after some events."""
 
     def __init__(self, events: int) -> None:
         self.left = events
 
-    def scheme_runs(self, names: Any) -> None:
-        pass
-
-    def step(self, scheme_run: Any) -> None:
+    def advanced(self, name: str, piece: str, progress: Any) -> None:
         self.left -= 1
         if self.left < 0:
             raise Stop
-
-    def finished(self, name: str, status: str) -> None:
-        pass
 
 
 def stop_early(folder: Path, events: int = 25, **more: Any) -> None:

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+
+class Amount(NamedTuple):
+    """A quantity with its unit that shows how a piece of work goes; the value is None where it was not measured."""
+
+    name: str
+    value: float | None
+    unit: str = ""
+
+
+class PieceProgress(NamedTuple):
+    """How far one piece of work has come: `done` steps `of` so many."""
+
+    done: int
+    of: int
+    amounts: tuple[Amount, ...] = ()
 
 
 class Watcher(Protocol):
-    """Receives the progress of a measurement, a sweep or a study. `name`: a task, `points` or `study runs`."""
+    """Receives the progress of a run, a measurement, a sweep or a study.
+
+    `name` is what has pieces: a task (its probes), `scheme runs`, `points` or `study runs`.
+    """
 
     def stage(self, name: str, text: str) -> None:
-        """What is being done for `name` now."""
+        """What is being done for `name`, a task or a scheme run, now."""
         ...
 
     def total(self, name: str, pieces: int, done: int) -> None:
@@ -19,6 +39,10 @@ class Watcher(Protocol):
 
     def begun(self, name: str, piece: str) -> None:
         """A piece has begun."""
+        ...
+
+    def advanced(self, name: str, piece: str, progress: Callable[[], PieceProgress]) -> None:
+        """A piece has come further, perhaps thousands of times a second: call `progress` only when it is shown."""
         ...
 
     def ended(self, name: str, piece: str, problem: str = "") -> None:
@@ -40,6 +64,9 @@ class Silent:
         """Show nothing."""
 
     def begun(self, name: str, piece: str) -> None:
+        """Show nothing."""
+
+    def advanced(self, name: str, piece: str, progress: Callable[[], PieceProgress]) -> None:
         """Show nothing."""
 
     def ended(self, name: str, piece: str, problem: str = "") -> None:

@@ -16,9 +16,8 @@ import dmafl
 from dmafl.base.errors import BadInput
 from dmafl.base.processes.stopping import Interrupted
 from dmafl.calibration.measured import Measured
-from dmafl.experiments.run import constants, execute
+from dmafl.experiments.run import active_run, constants, execute
 from dmafl.experiments.run.folder import RunFolder
-from dmafl.experiments.run.settings import Silent
 from dmafl.reports.html.rerun import command
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
@@ -289,17 +288,19 @@ def test_a_scheme_run_goes_when_it_has_ended(
     """It holds the devices of a world: hundreds of megabytes that nobody would collect for a long while."""
     clocks: list[weakref.ref[VirtualClock]] = []
 
-    class Watcher(Silent):
-        def step(self, scheme_run: SchemeRun) -> None:
-            if not clocks or clocks[-1]() is not scheme_run.transport:
-                assert all(clock() is None for clock in clocks)
-                clocks.append(weakref.ref(scheme_run.transport))
+    class Noted(SchemeRun):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            assert all(clock() is None for clock in clocks)
+            clocks.append(weakref.ref(self.transport))
+
+    monkeypatch.setattr(active_run, "SchemeRun", Noted)
 
     gc.collect()
     gc.disable()
     try:
         schemes = ["fedasync", "dma-fl-online", "fedbuff"]
-        settings = {"measured": measured, "effort": 0.1, "output": tmp_path / "run", "watcher": Watcher()}
+        settings = {"measured": measured, "effort": 0.1, "output": tmp_path / "run"}
         dmafl.run(scenario, schemes=schemes, **settings)
     finally:
         gc.enable()

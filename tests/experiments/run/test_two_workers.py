@@ -15,12 +15,13 @@ import dmafl
 from dmafl.base.errors import BadInput
 from dmafl.base.files import LOCK
 from dmafl.base.processes.stopping import Interrupted
+from dmafl.base.watching import Silent
 from dmafl.experiments.run import active_run, execute
 from dmafl.experiments.run.folder import RunFolder
-from dmafl.experiments.run.settings import Silent
 from dmafl.schemes.registry import scheme_named
 from dmafl.schemes.scheme import SchemeContext
 from dmafl.server.policy import Policy
+from dmafl.simulation.scheme_run import SchemeRun
 from dmafl.world.world import World
 from support.commands import Command
 from support.patience import PATIENCE_S
@@ -266,10 +267,18 @@ def test_a_scheme_run_that_ends_early_for_no_reason_is_not_finished(tmp_path: Pa
 def test_rows_in_memory_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A state is saved when there are many, however soon that is; the files in the end do not show it."""
     kept: list[int] = []
+    made: list[SchemeRun] = []
+
+    class Noted(SchemeRun):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            made.append(self)
 
     class Watcher(Silent):
-        def step(self, scheme_run: Any) -> None:
-            kept.append(scheme_run.records.row_count)
+        def advanced(self, name: str, piece: str, progress: Any) -> None:
+            kept.append(made[-1].records.row_count)
+
+    monkeypatch.setattr(active_run, "SchemeRun", Noted)
 
     stuff = {"models": dict.fromkeys(SMALL.tasks, softmax), "datasets": dict.fromkeys(SMALL.tasks, dataset())}
     settings: dict[str, Any] = {"schemes": ["fedasync"], **stuff, "checkpoint_every_s": 1e9}

@@ -1,4 +1,4 @@
-"""The run of one scheme and seed while it is under way: begun or taken up again, advanced, saved, abandoned."""
+"""The run of one scheme and seed while it is under way: begun or resumed, advanced, saved, abandoned."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from dmafl.base.errors import BadInput, ShownAsIs, bad_input
+from dmafl.base.watching import Amount, PieceProgress
 from dmafl.calibration.running_estimates import RunningEstimates
 from dmafl.experiments.run.contexts import Contexts
 from dmafl.experiments.run.folder import RunFolder
 from dmafl.experiments.run.request import Request
-from dmafl.experiments.run.settings import Settings
+from dmafl.experiments.run.settings import SCHEME_RUNS, Settings
 from dmafl.experiments.run.statuses import FINISHED, SchemeRunStatus
 from dmafl.learning import saving
 from dmafl.server.messages import Result
@@ -42,6 +43,8 @@ class ActiveRun:
         self, scheme_run: SchemeRun, running: RunningEstimates, means: Means, parts: int = 0
     ) -> None:
         self.scheme_run, self._running, self._parts = scheme_run, running, parts
+        self.name = scheme_run.name
+        """Its name in folders and tables."""
         self._folder, self._settings = means.folder, means.settings
         self._steps: Iterator[Result | None] = scheme_run.run()
         self._pending: Result | None = None
@@ -71,20 +74,16 @@ class ActiveRun:
             scheme_run.restore(plain["unit"], arrays)
         return cls(scheme_run, running, means, plain["parts"])
 
-    @property
-    def name(self) -> str:
-        """Its name in folders and tables."""
-        return self.scheme_run.name
-
     def advance(self, stop_asked: Callable[[], bool]) -> Result | SchemeRunStatus | None:
         """Handle events until a result is missing (it), the run is done (its status), or it is time to stop (None)."""
         if self._pending is not None and not self._pending.done():
             return self._pending
+        watcher, name, progress = self._settings.watcher, self.name, self.progress
         for pending in self._steps:
             self._pending = pending
             if pending is not None:
                 return pending
-            self._settings.watcher.step(self.scheme_run)
+            watcher.advanced(SCHEME_RUNS, name, progress)
             if stop_asked():
                 return None
             is_due = time.monotonic() - self._saved_at >= self._settings.checkpoint_every_s
@@ -101,6 +100,19 @@ class ActiveRun:
             )
         self._save_models()
         return FINISHED
+
+    def progress(self) -> PieceProgress:
+        """Aggregations so far, virtual time [s], energy [J], and the last accuracy of each task."""
+        scheme_run = self.scheme_run
+        return PieceProgress(
+            scheme_run.aggregations,
+            scheme_run.slots,
+            (
+                Amount("time", scheme_run.transport.now, "s"),
+                Amount("energy", scheme_run.energy_J, "J"),
+                *(Amount(task, value) for task, value in scheme_run.records.tests.accuracies().items()),
+            ),
+        )
 
     def save(self) -> None:
         """Write the rows so far, then the state that goes with them."""

@@ -11,12 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from dmafl.base.watching import Silent, Watcher
 from dmafl.calibration.measured import Measured
 from dmafl.experiments.run.execute import execute
 from dmafl.experiments.run.folder import RunFolder
 from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.request import Measuring, Request, chosen_schemes
-from dmafl.experiments.run.settings import CHECKPOINT_EVERY_S, Settings, Silent, Watcher
+from dmafl.experiments.run.settings import CHECKPOINT_EVERY_S, Settings
 from dmafl.experiments.run.trackers import open_tracker
 from dmafl.planning.effort import EFFORT
 from dmafl.scenario.model import Scenario

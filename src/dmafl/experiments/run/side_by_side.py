@@ -11,6 +11,7 @@ from dmafl.base.errors import BadInput, ShownAsIs, bad_input
 from dmafl.base.processes.stopping import Interrupted
 from dmafl.experiments.run.active_run import ActiveRun, Means
 from dmafl.experiments.run.progress import Progress
+from dmafl.experiments.run.settings import SCHEME_RUNS
 from dmafl.experiments.run.statuses import SchemeRunStatus
 from dmafl.server.messages import Result
 from dmafl.simulation.outcome import SchemeOutcome
@@ -35,13 +36,14 @@ class SideBySide:
     def carry_out(self) -> None:
         """Let all runs come to their ends; each waits for its own results only. `Interrupted` where a stop is asked."""
         watcher, names = self.means.settings.watcher, self.means.request.names
-        watcher.scheme_runs(names)
+        watcher.total(SCHEME_RUNS, len(names), 0)
         for name in names:
             status = self.progress.status(name)
             if status.waiting:
+                watcher.stage(name, str(status))
                 self._waiting.append(name)
             else:
-                watcher.finished(name, str(status))
+                watcher.ended(SCHEME_RUNS, name, status.reason)
         try:
             while self._waiting or self._active:
                 self._start_some()
@@ -67,6 +69,7 @@ class SideBySide:
             name = self._waiting.pop(0)
             try:
                 self._active.append(ActiveRun.start(name, self.means))
+                self.means.settings.watcher.begun(SCHEME_RUNS, name)
                 self.progress.note_outputs()  # a plan, if one was made
             except BadInput as error:  # e.g. there is no plan for this seed: the others go on
                 self.failures.append(error)
@@ -105,7 +108,7 @@ class SideBySide:
     def _ended(self, name: str, status: SchemeRunStatus, outcome: SchemeOutcome | None = None) -> None:
         """Write how a run ended, and show it; without `outcome` it could not begin."""
         self.progress.scheme_run_ended(name, status, outcome)
-        self.means.settings.watcher.finished(name, str(status))
+        self.means.settings.watcher.ended(SCHEME_RUNS, name, status.reason)
 
     def _stop_asked_soon(self) -> bool:
         """Whether a stop is asked for by now or in a moment: a signal to a whole group may reach workers first."""

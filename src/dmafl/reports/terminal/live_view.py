@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Self
 
 from rich.console import Console
 
+from dmafl.base.watching import Amount, PieceProgress
 from dmafl.reports.numbers import number
 from dmafl.reports.terminal.bars import Bars
 from dmafl.reports.terminal.measure_view import MeasureView
@@ -16,7 +17,7 @@ REFRESH_S = 0.2
 
 
 class LiveView(Bars):
-    """Draws bars on a terminal; elsewhere prints one line when a run ends."""
+    """Draws bars on a terminal; elsewhere prints one line when a scheme run ends."""
 
     def __init__(self, out: Console | None = None) -> None:
         super().__init__(out)
@@ -29,36 +30,44 @@ class LiveView(Bars):
         """Who watches the measuring before the run, with bars of its own."""
         return MeasureView(self._console)
 
-    def scheme_runs(self, names: Sequence[str]) -> None:
-        """One bar for each run of a scheme and seed."""
+    def total(self, name: str, pieces: int, done: int) -> None:
+        """The measuring is over, and scheme runs follow: show their bars from now on."""
         self._progress.start()
-        for name in names:
-            self._bar(name, "waiting")
 
-    def step(self, scheme_run: Any) -> None:
-        """Show how far a run is, a few times a second."""
-        now, done = time.monotonic(), scheme_run.aggregations
-        if scheme_run.name not in self._drawn:
-            self._drawn[scheme_run.name] = (now, done)
-            self._progress.start_task(self._bars[scheme_run.name])
-        before, at = self._drawn[scheme_run.name]
-        if not self._console.is_terminal or now - before < REFRESH_S:
+    def stage(self, name: str, text: str) -> None:
+        """What a scheme run does now, beside its bar."""
+        self._progress.update(self._bar(name), note=text)
+
+    def advanced(self, name: str, piece: str, progress: Callable[[], PieceProgress]) -> None:
+        """Show how far a scheme run is, a few times a second."""
+        now = time.monotonic()
+        if piece not in self._drawn:
+            self._drawn[piece] = (now, progress().done)
+            self._progress.start_task(self._bar(piece))
+        drawn_s, drawn = self._drawn[piece]
+        if not self._console.is_terminal or now - drawn_s < REFRESH_S:
             return
-        accuracies = scheme_run.records.tests.accuracies()
-        accuracy = "  ".join(f"{task} {value:.3f}" for task, value in accuracies.items())
-        energy_J = scheme_run.energy_J
-        spent = "energy not measured" if energy_J is None else f"{number(energy_J)} J"
-        note = f"t={number(scheme_run.transport.now)} s  {spent}  {accuracy}"
-        rate = (done - at) / (now - before)
+        done, of, amounts = progress()
         self._progress.update(
-            self._bars[scheme_run.name], completed=done, total=scheme_run.slots, rate=number(rate), note=note
+            self._bar(piece),
+            completed=done,
+            total=of,
+            rate=number((done - drawn) / (now - drawn_s)),
+            note="  ".join(map(_text, amounts)),
         )
-        self._drawn[scheme_run.name] = (now, done)
+        self._drawn[piece] = (now, done)
 
-    def finished(self, name: str, status: str) -> None:
-        """The run of a scheme has ended."""
-        bar = self._bars[name]
+    def ended(self, name: str, piece: str, problem: str = "") -> None:
+        """A scheme run is finished, or has failed."""
+        outcome = f"failed: {problem}" if problem else "finished"
+        bar = self._bar(piece)
         total = self._progress.tasks[self._progress.task_ids.index(bar)].total
-        self._progress.update(bar, completed=total or 1, total=total or 1, note=status)
-        if not self._console.is_terminal:
-            self._console.print(f"{name}: {status}")
+        self._progress.update(bar, completed=total or 1, total=total or 1, note=outcome)
+        self._say(f"{piece}: {outcome}")
+
+
+def _text(amount: Amount) -> str:
+    """An amount in words, with its unit."""
+    if amount.value is None:
+        return f"{amount.name} not measured"
+    return f"{amount.name} {number(amount.value)} {amount.unit}".strip()
