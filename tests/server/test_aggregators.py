@@ -62,17 +62,17 @@ def test_average_of_all() -> None:
     )
 
 
-def test_average_settles_when_it_need_not_wait_any_more() -> None:
+def test_average_is_complete_when_it_need_not_wait_any_more() -> None:
     rule = Average(3)
     rule.add(vector(0.0), update(vector(1.0), vector(0.0), 0), 0)
     rule.add(vector(0.0), update(vector(2.0), vector(0.0), 0), 0)
-    assert rule.settle(vector(0.0)) is None
+    assert rule.complete_round(vector(0.0)) is None
     rule.expect(2)
-    settled = rule.settle(vector(0.0))
-    assert settled is not None
-    assert settled.tolist() == [1.5]
+    completed = rule.complete_round(vector(0.0))
+    assert completed is not None
+    assert completed.tolist() == [1.5]
     rule.expect(1)
-    assert rule.settle(vector(0.0)) is None, "nobody has arrived"
+    assert rule.complete_round(vector(0.0)) is None, "nobody has arrived"
 
 
 def test_buffer() -> None:

@@ -25,7 +25,7 @@ class LatestOfAll:
         mean = weights @ np.asarray(list(self.latest.values()), dtype=np.float64)
         return mean.astype(current.dtype), self.samples[update.device] / sum(self.samples.values())
 
-    def settle(self, current: Vector) -> Vector | None:
+    def complete_round(self, current: Vector) -> Vector | None:
         return None
 
     def state(self) -> tuple[Plain, Arrays]:

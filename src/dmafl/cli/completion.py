@@ -1,4 +1,4 @@
-"""What a shell offers for options that take a name. These names stand here too, so that a Tab loads nothing heavy."""
+"""What a shell offers for options that take a name. Names are repeated here, so that no heavy module is loaded."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dmafl.reports.html.live import LivePage
 
 SERVED_CHECKPOINT_S = 5.0
-"""At most so long between two checkpoints of a run that is looked at: its page shows what is saved [s]."""
+"""Longest time between two checkpoints of a run with a live page, which shows what is saved [s]."""
 
 Serve = Annotated[
     bool,
@@ -64,7 +64,7 @@ def served(serve: bool, folder: Path, host: str, port: int | None, out: Console)
 
 
 def write_served(page: LivePage | None, folder: Path, out: Console) -> None:
-    """The run has ended: the last news for pages that are open, and the report as a file."""
+    """The run has ended: update open pages for the last time, and write the report as a file."""
     if page is None:
         return
     from dmafl.reports.html.report import report as write

@@ -108,7 +108,7 @@ def run(
 
 
 def _print(done: Run, scenario: Path, out: Console) -> None:
-    """What came of a run, and where it is."""
+    """The outcome of a run, and where it is."""
     from dmafl.experiments.run.diverged_updates import left_out
     from dmafl.reports.terminal.run_table import enormous_losses, outcome_table
 

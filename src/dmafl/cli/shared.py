@@ -46,5 +46,5 @@ def one_thread() -> None:
 
 
 def process_count(workers: int) -> int:
-    """So many processes, or as many as there are cores for 0."""
+    """`count` processes; for 0 as many as there are cores."""
     return workers if workers > 0 else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""What a signal does to a command: one line, exit code 130, never a traceback. Imports next to nothing, to be early."""
+"""What a signal does to a command: one line, exit code 130, never a traceback. Imports little, to be early."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dmafl.base.processes.stopping import STOPPING
 
 INTERRUPTED = 130
 AGAIN_S = 0.02
-"""How soon a stop is tried again that was lost in a place where Python lets no error pass [s]."""
+"""Time until a stop is tried again that was raised where Python ignores errors [s]."""
 
 
 class Stopped(BaseException):

@@ -91,16 +91,16 @@ def solved(
         if effort.timed:
             with effort.aside():
                 first = _first(problem, effort, name, seed, constants)
-        found: Incumbent | None = solver()
+        incumbent: Incumbent | None = solver()
     except CutOff:
-        found = effort.best
+        incumbent = effort.best
     effort.keep_back(0.0)
-    if effort.cut_off and found is not None and effort.best is not None:
-        found = better(effort.best, found)
+    if effort.cut_off and incumbent is not None and effort.best is not None:
+        incumbent = better(effort.best, incumbent)
     try:
-        if found is None:
+        if incumbent is None:
             raise Infeasible(no_plan_in_time(effort))
-        plan = finished(problem, found, name, seed, constants, effort)
+        plan = finished(problem, incumbent, name, seed, constants, effort)
     except (CutOff, Infeasible) as cause:
         if first is not None and effort.cut_off:
             plan = first
@@ -131,12 +131,12 @@ def _first(
             break
     else:
         decisions = repaired(problem, [fastest(problem, task, effort) for task in problem.tasks], effort)
-    found = incumbent_of(problem, decisions)  # also loads and computes what is needed only once
+    incumbent = incumbent_of(problem, decisions)  # also loads and computes what is needed only once
     begun_s = time.monotonic()
     plan = None
     try:
-        plan = finished(problem, found, name, seed, constants, effort)
-        effort.keep(found)
+        plan = finished(problem, incumbent, name, seed, constants, effort)
+        effort.keep(incumbent)
     except Infeasible:
         pass
     effort.keep_back(KEPT_BACK * (time.monotonic() - begun_s))
@@ -152,17 +152,17 @@ def sca_in_whole_numbers(
 
 def finished(
     problem: Problem,
-    found: Incumbent,
+    incumbent: Incumbent,
     solver: str,
     seed: int = 0,
     constants: dict[str, Any] | None = None,
     effort: Effort = UNLIMITED,
 ) -> Plan:
-    """The plan of what a solver found, if it is executable; else `Infeasible`."""
-    broken = remaining_infeasibility(problem, found.decisions)
+    """The plan of a solver's incumbent, if it is executable; else `Infeasible`."""
+    broken = remaining_infeasibility(problem, incumbent.decisions)
     if broken:
         raise Infeasible(*broken)
-    schedule = place_jobs(problem, found.decisions, effort)
+    schedule = place_jobs(problem, incumbent.decisions, effort)
     worth = evaluate(problem, schedule)
     plan = Plan(
         world=problem.world,

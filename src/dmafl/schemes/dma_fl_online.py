@@ -38,7 +38,7 @@ class DmaFlOnline(PlannedScheme):
     def policies(self, context: SchemeContext) -> list[Policy]:
         """One policy for each task; each knows what the others have planned by now."""
         plan, world = self.plan(context), context.world
-        # They know one another without keeping one another alive: a world of many devices goes with its run.
+        # Weak references among the policies: a world of many devices is freed with its run.
         known: list[Online] = []
         revise = _reviser(plan, context, context.estimates(), known)
         online = [

@@ -43,7 +43,7 @@ class Scheduled:
             queue.reverse()  # the next order is the last entry
         self._busy: dict[int, Dispatch] = {}
         self._gone: set[int] = set()
-        self._orphans: list[Dispatch] = []  # while nobody is there who could do them
+        self._orphans: list[Dispatch] = []  # while no device is left for them
 
     def begin(self) -> Sequence[Dispatch]:
         """The first job of every device."""
@@ -70,12 +70,12 @@ class Scheduled:
         return [self._busy[device]] if device in self._busy else []
 
     def on_device_joined(self, device: int, now: float) -> Sequence[Dispatch]:
-        """The device is back; its jobs went to others, unless there were none."""
+        """The device has returned; its jobs went to others, unless there were none."""
         self._gone.discard(device)
         return self._inherited()
 
     def _inherited(self) -> list[Dispatch]:
-        """Orders for jobs of lost devices that their heirs can begin with."""
+        """Orders for jobs of lost devices that other devices have taken over and can begin."""
         heirs = [device for device in range(self._devices) if device not in self._gone]
         if not heirs:
             return []
@@ -121,7 +121,7 @@ def scheduled(world: World, schedule: Schedule) -> list[Policy]:
 
 
 class GivenJobs(Scheme):
-    """The jobs of the plan that is given, whoever made it."""
+    """The jobs of the plan that is given, by any planner or by hand."""
 
     name = "scheduled"
     group = "given"

@@ -21,7 +21,7 @@ from dmafl.world.world import World
 
 Array = np.ndarray[Any, Any]
 Group = Literal["planned", "baseline", "given"]
-"""Schemes that make a plan, that need none, and that carry out jobs which somebody else has listed."""
+"""Schemes that make a plan, that need none, and that carry out jobs of a given list."""
 
 
 class KeptPlans(Protocol):

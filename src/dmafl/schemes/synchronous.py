@@ -29,7 +29,7 @@ class Rounds:
         return [self._drawn.order(device, self._task, 0.0) for device in range(self._devices)]
 
     def on_idle(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:
-        """Nobody until the round is complete; then those who made it."""
+        """None until the round is complete; then the devices that made it."""
         if device is not None:
             self._arrived.append(device)
         if not aggregated:

@@ -15,7 +15,7 @@ from dmafl.server.updates import Update
 
 
 class Aggregator(Protocol):
-    """Takes local models in, one at a time, and says when there is a new global model."""
+    """Takes local models, one at a time, and returns a new global model when there is one."""
 
     def add(self, current: Vector, update: Update, slot: int) -> tuple[Vector | None, float]:
         """The new global model, or None while it waits for more; and the weight that the update has in it.
@@ -24,8 +24,8 @@ class Aggregator(Protocol):
         """
         ...
 
-    def settle(self, current: Vector) -> Vector | None:
-        """The new global model, if all that it still waits for is there (devices may have dropped out)."""
+    def complete_round(self, current: Vector) -> Vector | None:
+        """The new global model, if all local models of the round have arrived (devices may have dropped out)."""
         ...
 
     def state(self) -> tuple[Plain, Arrays]:
@@ -58,7 +58,7 @@ class MixAtOnce:
         # A model that stands in for one that is not finite is the current one itself: not even rounding changes it.
         return current if local is current else mix(current, local, weight), weight
 
-    def settle(self, current: Vector) -> Vector | None:
+    def complete_round(self, current: Vector) -> Vector | None:
         """Nothing waits."""
         return None
 
@@ -107,9 +107,9 @@ class Average(_Waiting):
     def add(self, current: Vector, update: Update, slot: int) -> tuple[Vector | None, float]:
         """The mean, with the last of the models that it waits for."""
         self.take(update.local.astype(np.float64))
-        return self.settle(current), 1.0 / self.size
+        return self.complete_round(current), 1.0 / self.size
 
-    def settle(self, current: Vector) -> Vector | None:
+    def complete_round(self, current: Vector) -> Vector | None:
         """The mean, if all are there."""
         mean = self.mean()
         return None if mean is None else mean.astype(current.dtype)
@@ -130,9 +130,9 @@ class Buffer(_Waiting):
         """The stepped model, with the arrival that fills the buffer."""
         weight = float(self.phi(update.staleness))
         self.take(weight * (update.local.astype(np.float64) - update.received))
-        return self.settle(current), self.server_lr * weight / self.size
+        return self.complete_round(current), self.server_lr * weight / self.size
 
-    def settle(self, current: Vector) -> Vector | None:
+    def complete_round(self, current: Vector) -> Vector | None:
         """The stepped model, if the buffer is full."""
         mean = self.mean()
         return None if mean is None else (current + self.server_lr * mean).astype(current.dtype)

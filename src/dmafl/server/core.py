@@ -30,7 +30,7 @@ from dmafl.server.updates import Update, UpdateCheck, check_update
 from dmafl.server.versions import Versions
 
 MOST_REFUSED = 3
-"""A device of which so many updates in a row are refused is lost to the task, so that nobody waits for it for ever."""
+"""A device of which so many updates in a row are refused is lost to the task, so that no round waits for it."""
 
 
 class Server:
@@ -59,7 +59,7 @@ class Server:
         self.under_way: dict[int, Job] = {}
         """Jobs that the transport has, by id."""
         self.given_up: dict[int, Job] = {}
-        """Those of them whose device has left: what they were to do is ordered from others."""
+        """Those of them whose device has left: their work is ordered from others."""
         self.refused: dict[tuple[int, int], int] = {}
         """Updates of a (device, task) that were refused since the last one that was taken."""
         self.begun = False
@@ -134,7 +134,7 @@ class Server:
             self._order(task, policy.begin())
 
     def _join(self, device: int) -> None:
-        """Ask every policy what a device does that is back."""
+        """Ask every policy for orders to a device that has returned."""
         for task, policy in enumerate(self.policies):
             self._order(task, policy.on_device_joined(device, self.transport.now))
 
@@ -152,7 +152,7 @@ class Server:
             else:
                 self.transport.wake(dispatch)
         if lost:
-            self._settle(task)
+            self._complete_round(task)
 
     def _start(self, dispatch: Dispatch) -> None:
         task = dispatch.task
@@ -231,7 +231,7 @@ class Server:
             self._order(task, policy.on_idle(device, now, model is not None))
 
     def _refuse(self, event: Arrived, check: UpdateCheck) -> None:
-        """Leave an update out; its job is ordered anew where the update was that job's."""
+        """Refuse an update; its job is ordered again if the update was of that job."""
         now = self.transport.now
         self.recorder.on_refused(event.job, event.period, check, now)
         if not check.ends_job:
@@ -257,7 +257,7 @@ class Server:
             self._order(task, self.policies[task].on_job_lost(device, now))
 
     def _forget(self, event: Arrived | Failed) -> None:
-        """What comes of a job that is not wanted any more, or was never given."""
+        """A job ended that is no longer wanted, or was never given: only record it."""
         job, now = event.job, self.transport.now
         given_up = self.given_up.pop(job.id, None)
         if given_up is not None:
@@ -288,7 +288,7 @@ class Server:
     # -- devices --------------------------------------------------------------------------------------
 
     def _leave(self, device: int) -> None:
-        """A device is gone: the policies order from others what it was to do."""
+        """A device has left: the policies order its jobs from others."""
         for job in [job for job in self.under_way.values() if job.dispatch.device == device]:
             self.given_up[job.id] = self.under_way.pop(job.id)
         for task, orders in enumerate(self.waiting):
@@ -301,11 +301,11 @@ class Server:
         policy, now = self.policies[task], self.transport.now
         self.recorder.on_device_lost(task, device, reason, now)
         self._order(task, policy.on_device_lost(device, now))
-        self._settle(task)
+        self._complete_round(task)
 
-    def _settle(self, task: int) -> None:
+    def _complete_round(self, task: int) -> None:
         """A round that waited for lost devices only is complete now."""
-        model = self.policies[task].aggregator.settle(self.versions[task].current)
+        model = self.policies[task].aggregator.complete_round(self.versions[task].current)
         if model is not None:
             self._make(task, model)
             if not self.done(task):

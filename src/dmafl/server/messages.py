@@ -50,8 +50,8 @@ class Job:
 class Period(NamedTuple):
     """Times [s] and energies [J] of a job as its transport knows them; a phase that has not ended takes 0 s.
 
-    Joules that nobody measured are None, never 0. So are `samples`, those the device has of the task, and `loss`, the
-    mean loss of its training: the simulator does not compute a loss, since that would cost a pass over the data.
+    Energies that were not measured are None, never 0. So are `samples`, those the device has of the task, and
+    `loss`, the mean loss of its training: the simulator computes none, since that would cost a pass over the data.
     """
 
     start_s: float
@@ -63,7 +63,7 @@ class Period(NamedTuple):
     wait_s: float = 0.0
     """Between phases: for the device's CPU or radio, or for the slot before to complete."""
     frequency_Hz: float = 0.0
-    """The CPU frequency that the job got; 0 where it never computed or nobody knows."""
+    """The CPU frequency that the job got; 0 where it never computed or this is not known."""
     uplink_J: float | None = None
     compute_J: float | None = None
     downlink_J: float | None = None
@@ -110,9 +110,9 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A device is gone, and what it was asked to do with it.
+    """A device has left, and its orders are void.
 
-    Its jobs under way are reported as `Failed` all the same, before or after; its orders are not woken any more.
+    Its jobs under way are reported as `Failed` all the same, before or after; no `Wake` follows for its orders.
     """
 
     device: int
@@ -120,7 +120,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A device is back."""
+    """A device has returned."""
 
     device: int
 

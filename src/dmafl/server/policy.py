@@ -1,4 +1,4 @@
-"""What every scheme is: a policy that says who trains next, and an aggregator for what comes back."""
+"""The policy of a scheme: it decides who trains next, and has an aggregator for the local models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Policy(Protocol):
     def on_idle(self, device: int | None, now: float, aggregated: bool) -> Sequence[Dispatch]:
         """The next orders, now that `device` has uploaded, and the server has `aggregated` or waits.
 
-        None: nobody has, but the server has aggregated because it need not wait for a lost device any more.
+        None: no device has, but the server has aggregated because it no longer waits for a lost device.
         """
         ...
 
@@ -37,7 +37,7 @@ class Policy(Protocol):
         ...
 
     def on_device_joined(self, device: int, now: float) -> Sequence[Dispatch]:
-        """The next orders, now that `device` is back."""
+        """The next orders, now that `device` has returned."""
         ...
 
     def state(self) -> Plain:

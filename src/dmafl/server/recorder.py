@@ -27,7 +27,7 @@ class Taken(NamedTuple):
 
 
 class Recorder(Protocol):
-    """Notes what happens; never decides anything."""
+    """Records events; makes no decisions."""
 
     def on_update(self, taken: Taken, now: float) -> None:
         """A local model was taken."""

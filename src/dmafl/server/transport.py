@@ -1,4 +1,4 @@
-"""What a server speaks to: a virtual clock, or real machines."""
+"""The interface between server and devices: a virtual clock, or real machines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Transport(Protocol):
         ...
 
     def refusal(self, dispatch: Dispatch, version: int) -> str:
-        """Why the device cannot take this order now (battery, window), or nothing."""
+        """Why the device cannot take this order now (`battery`, `window`); empty if it can."""
         ...
 
     def dispatch(self, job: Job, model: Vector) -> None:

@@ -23,7 +23,7 @@ class Update(NamedTuple):
     """Slots completed since the version that it received."""
     steps: int
     samples: int | None
-    """Samples that the device has of the task; None where nobody knows."""
+    """Samples that the device has of the task; None where this is not known."""
     loss: float | None
     """Mean loss of its training; None where the device does not report it. The simulator does not compute it."""
 

@@ -22,18 +22,18 @@ class Batteries:
         return float(self._capacity_J[device] - self._ledger.device_J(device))
 
     def uncommitted_J(self, device: int) -> float:
-        """What computations under way do not need."""
+        """Energy that computations under way do not need [J]."""
         return self.left_J(device) - self._committed_J[device]
 
     def quote(self, device: int, task: int, cost_J: float) -> bool:
-        """Whether an order of that cost can be paid for beside the jobs under way; if so it is kept in mind."""
+        """Whether an order of that cost can be paid for beside the jobs under way; if so the cost is remembered."""
         if cost_J > self.left_J(device) - self._reserved_J[device]:
             return False
         self._quote_J[task][device] = cost_J
         return True
 
     def reserve(self, device: int, task: int) -> float:
-        """A job begins: what it was quoted for is reserved."""
+        """A job begins: its expected cost is reserved."""
         quote_J = self._quote_J[task][device]
         self._reserved_J[device] += quote_J
         return quote_J

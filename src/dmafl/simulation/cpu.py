@@ -37,7 +37,7 @@ class Cpus:
         self._load_Hz[device] += frequency_Hz
 
     def end(self, device: int, frequency_Hz: float) -> Iterable[int]:
-        """A job computes no more: those that wait, in their order, to try again."""
+        """A job has ended its computation: the jobs that wait, in their order, to try again."""
         self._computing[device] -= 1
         self._load_Hz[device] = self._load_Hz[device] - frequency_Hz if self._computing[device] else 0.0
         return self._queues.pop(device, ())

@@ -11,7 +11,7 @@ from dmafl.server.messages import Plain
 class GradientNormMean:
     """Slots between two tests count with alpha eta e of their jobs, and with the mean of the two squared norms.
 
-    Differs from the left side of `sharp`, which is about every local step: only tested global models are looked at.
+    Differs from the left side of `sharp`, which is about every local step: only tested global models count.
     """
 
     total: float = 0.0

@@ -1,4 +1,4 @@
-"""Who spent how much energy on what: exact sums by device, task and phase."""
+"""The energy ledger: exact sums by device, task and phase."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Ledger:
         self._unmeasured: set[tuple[int, int]] = set()  # (task, phase)
 
     def book(self, device: int, task: int, phase: Phase, energy_J: float | None) -> None:
-        """A phase has ended and cost `energy_J`; None: nobody measured it, so that nobody knows the sum either."""
+        """A phase has ended and cost `energy_J`; None: it was not measured, so that the sum is not known either."""
         if energy_J is None:
             self._unmeasured.add((task, phase))
             return

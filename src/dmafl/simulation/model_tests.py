@@ -26,7 +26,7 @@ class _Test:
     work: float
     """alpha eta e of the jobs since the test before."""
     outcome: Pending[Tested]
-    settled: bool = False
+    complete: bool = False
 
 
 class ModelTests:
@@ -106,10 +106,10 @@ class ModelTests:
         work, self._work[task] = self._work[task], 0.0
         self._tests.append(_Test(row, task, work, self._workers.test(self._name.seed, order, model)))
 
-    def settle(self) -> None:
-        """Compute the tests that are still open, and add them up in their order."""
+    def _complete(self) -> None:
+        """Wait for the tests that are still open, and complete their rows in order."""
         for test in self._tests:
-            if test.settled:
+            if test.complete:
                 continue
             self._finish(test)
             test.row["grad_norm2"] = self._gradient_norm_means[test.task].tested(
@@ -117,7 +117,7 @@ class ModelTests:
             )
             row = test.row
             self._observer.on_test(test.task, row["aggregation"], row["time_s"], row["loss"])
-            test.settled = True
+            test.complete = True
 
     def drop_failed(self) -> None:
         """Forget tests that cannot be computed, because a model has diverged."""
@@ -139,7 +139,7 @@ class ModelTests:
 
     def take_rows(self) -> list[dict[str, Any]]:
         """The finished rows since the last call."""
-        self.settle()
+        self._complete()
         rows, self._tests = [test.row for test in self._tests], []
         return rows
 

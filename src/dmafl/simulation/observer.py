@@ -1,4 +1,4 @@
-"""Who looks on while a scheme runs: sees what the server sees anyway, and decides nothing."""
+"""Observers of a scheme run: they receive what the server receives, and decide nothing."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class TaskOutcome:
-    """What became of one task."""
+    """The outcome of one task."""
 
     aggregations: int
     slots: int

@@ -19,7 +19,7 @@ class Meter(Protocol):
         ...
 
     def energy_J(self, task: int) -> TaskEnergy:
-        """Uplink, computation and downlink energy of a task so far [J]; None where nobody measured it."""
+        """Uplink, computation and downlink energy of a task so far [J]; None where it was not measured."""
         ...
 
     def stream_progress(self, task: int, devices: Iterable[int]) -> tuple[float, ...]:

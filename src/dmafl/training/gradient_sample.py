@@ -39,7 +39,7 @@ class GradientSample:
         self.devices: list[int] = (
             list(range(devices)) if self._all else order[: min(size, devices) // 2 * 2].tolist()
         )
-        """Devices whose data are looked at: all of them, or for large fleets as many as there are samples."""
+        """Devices whose data are used: all of them, or for large fleets as many as there are samples."""
 
     def norm2(
         self, model: FlatModel, parameters: Vector, inputs: Inputs, stream: Stream, progress: Sequence[float]
@@ -47,9 +47,9 @@ class GradientSample:
         """Estimate of ||grad F||^2, F the mean of the local losses; `progress` says how far each stream has come.
 
         The square of a sampled gradient is too large by about tr(cov)/n. Two halves of the sample err independently,
-        so their inner product is right on average (and may be slightly negative). What they have in common, drawn
-        without putting back, is corrected, so that with every sample in use it is the squared norm itself. None where
-        a device has fewer than two samples.
+        so their inner product is right on average (and may be slightly negative). Their dependence, since
+        samples are drawn without replacement, is corrected, so that with every sample in use it is the squared norm
+        itself. None where a device has fewer than two samples.
         """
         views = [stream.local(i, came) for i, came in zip(self.devices, progress, strict=True)]
         held = [np.arange(len(inputs)) if view.rows is None else view.rows for view in views]

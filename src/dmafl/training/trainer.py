@@ -1,4 +1,4 @@
-"""Where training and testing really happen: data, streams and networks of all tasks, for one seed."""
+"""Training and testing in this process: data, streams and networks of all tasks, for one seed."""
 
 from __future__ import annotations
 

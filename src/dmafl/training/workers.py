@@ -1,4 +1,4 @@
-"""Who computes: this process, when a result is asked for, or worker processes, as soon as it is ordered.
+"""Where results are computed: in this process when one is asked for, or in worker processes as soon as it is ordered.
 
 Results do not depend on it: an order carries everything that decides them, and every process uses one thread.
 """
@@ -170,7 +170,7 @@ _here: Trainers | None = None
 
 
 def ignore_signals() -> None:
-    """Leave stopping to the main process; call it first thing in a worker."""
+    """Leave stopping to the main process; to be called first in a worker."""
     for number in STOPPING:
         signal.signal(number, signal.SIG_IGN)
 

@@ -28,7 +28,7 @@ class Piece(Protocol):
         ...
 
     def is_done(self) -> bool:
-        """Whether a whole outcome is kept. A damaged one counts as none, which is said."""
+        """Whether a whole outcome is kept. A damaged one counts as none, and is reported."""
         ...
 
     def tidy(self) -> None:
@@ -44,7 +44,7 @@ AnyPiece = TypeVar("AnyPiece", bound=Piece)
 
 
 def missing(pieces: Sequence[AnyPiece]) -> list[AnyPiece]:
-    """The pieces without an outcome, in order and one for each key; the others are tidied up."""
+    """The pieces without an outcome, in order and one for each key; temporary files of the others are removed."""
     by_key: dict[str, AnyPiece] = {}
     for piece in pieces:
         by_key.setdefault(piece.key, piece)
@@ -80,4 +80,4 @@ def carry_out(
 def _work(piece: Piece) -> None:
     """What a process does."""
     piece.carry_out()
-    gc.collect()  # the data of a piece hang together in cycles, and the next piece may be in the same process
+    gc.collect()  # the data of a piece refer to one another in cycles, and the next piece may be in the same process

@@ -30,7 +30,7 @@ def side_by_side(
 ) -> None:
     """Do `work` for every order, `workers` at a time; bad input of one piece does not stop the others.
 
-    A disk that is full or a file that cannot be written does: all are stopped, and the trouble is raised. Ctrl-C and
+    A disk that is full or a file that cannot be written does: all are stopped, and the error is raised. Ctrl-C and
     SIGTERM let every piece save itself, as `stop_asked` does, and raise `Interrupted`. With one worker all is done in
     this process; else `work` must be importable, and orders picklable.
     """

@@ -1,4 +1,4 @@
-"""Jobs, steps and energy of a task: the one definition of what a run or a plan came to.
+"""Jobs, steps and energy of a task: the one definition of of the totals of a run or a plan.
 
 Energy is booked when a phase ends, wasted and in-flight work included. So that jobs, steps and energy belong together,
 a job counts once its device has computed it, whether or not the server took its model: the energy of its computation is
@@ -7,7 +7,7 @@ only its download, where that had ended, is in the energy. Steps per job and com
 over the same jobs.
 
 Sweeps used to count the jobs that the server took, beside steps and energy that include the others. The study used to
-count all jobs that were ordered, and steps that no device computed and nobody paid for.
+count all jobs that were ordered, and steps that no device computed or spent energy on.
 """
 
 from __future__ import annotations

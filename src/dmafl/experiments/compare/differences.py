@@ -15,7 +15,7 @@ WORLD = ("devices", "gains", "paths")
 
 
 class Difference(NamedTuple):
-    """One thing that is not the same in both runs."""
+    """One difference between the runs."""
 
     kind: str
     """scenario, version, data or run."""
@@ -55,7 +55,7 @@ def _scenarios(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[dict[str, An
 
 
 def _data(manifest: Manifest) -> dict[str, str]:
-    """Data of every task, but for where they lie: the same samples may lie anywhere."""
+    """Data of every task without their paths: the same samples may be anywhere."""
     described = {}
     for task, data in manifest.data.items():
         described[f"{task}.dataset"] = data.dataset

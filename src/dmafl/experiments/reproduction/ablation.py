@@ -1,4 +1,4 @@
-"""What each repair of the quality model buys: plans made with each, trained, compared at equal energy."""
+"""What each improvement of the quality model gains: plans made with each, trained, compared at equal energy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of a run of the study: totals and a curve of every task, each checked when it is read."""
+"""The outcome of a run of the study: totals and a curve of every task, each checked when it is read."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ TOTALS = (
     "compute_J",
     "downlink_J",
 )
-"""What a task came to in all; staleness is the mean."""
+"""Totals of a task; staleness is the mean."""
 DIVERGED = "diverged"
 """One more total, of tasks that had any: local models that were not finite and changed nothing."""
 
 
 @dataclass(frozen=True)
 class TaskOutcome:
-    """What came of one task."""
+    """The outcome of one task."""
 
     totals: Mapping[str, float]
     curve: Mapping[str, FloatArray]
@@ -70,7 +70,7 @@ class TaskOutcome:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run of the study."""
+    """The outcome of a run of the study."""
 
     study_run: StudyRun
     tasks: Mapping[str, TaskOutcome]

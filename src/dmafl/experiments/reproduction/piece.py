@@ -36,7 +36,7 @@ class StudyPiece:
         return self.study_run.name
 
     def is_done(self) -> bool:
-        """Whether its outcome is kept; a damaged one counts as none, which is said."""
+        """Whether its outcome is kept; a damaged one counts as none, and is reported."""
         return Results(self.results).find(self.key, self.study_run) is not None
 
     def tidy(self) -> None:

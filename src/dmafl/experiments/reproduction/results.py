@@ -30,7 +30,7 @@ class Results:
         self.path = path
 
     def find(self, key: str, study_run: StudyRun) -> Outcome | None:
-        """The outcome of `study_run`, or None where there is none; a damaged one counts as none, which is said."""
+        """The outcome of `study_run`, or None where there is none; a damaged one counts as none, and is reported."""
         if not self._file(key).exists():
             return None
         try:

@@ -45,7 +45,7 @@ NEEDS = {
 
 
 def named(only: str) -> list[str]:
-    """Claims and groups in a list with commas, spelt as we do."""
+    """Claims and groups in a list with commas, in their standard spelling."""
     names = []
     for part in (part.strip() for part in only.split(",")):
         claim, group = part.upper(), part.lower()

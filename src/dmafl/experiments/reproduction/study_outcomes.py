@@ -8,9 +8,9 @@ from dmafl.experiments.reproduction.design import ALL_TASKS, PLACE_OF_RATES, Stu
 from dmafl.experiments.reproduction.outcome import Outcome, TaskOutcome
 
 BySeed = dict[int, TaskOutcome]
-"""What came of a task, seed by seed."""
+"""The outcomes of a task, by seed."""
 FULL = ("calibrated", "gram")
-"""What plans of `dma-fl` are made with where nothing else is said."""
+"""What plans of `dma-fl` are made with by default."""
 
 
 class StudyOutcomes:

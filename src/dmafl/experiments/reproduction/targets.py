@@ -20,7 +20,7 @@ TINY = 1e-9
 """Takes the place of no energy and no time at all, of a target that the first model meets."""
 GUESSED = {"svhn": 0.2045, "mnist": 0.116, "fashion_mnist": 0.106}
 """Accuracy of always naming the commonest class, on the study's test samples or on its whole test set: the larger one.
-A target that is not above it tells nothing of learning."""
+A target that is not above it is no evidence of learning."""
 
 
 @dataclass(frozen=True)

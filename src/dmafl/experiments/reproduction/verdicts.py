@@ -111,7 +111,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper and what became of it."""
+    """A claim of the paper and its verdict."""
 
     id: str
     text: str

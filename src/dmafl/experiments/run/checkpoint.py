@@ -27,13 +27,13 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Checkpoint:
-    """The folder with the state of a scheme run. What belongs together is there together, or is refused."""
+    """The folder with the state of a scheme run. A state whose files do not belong together is refused."""
 
     def __init__(self, folder: Path, scheme_run: str) -> None:
         self.folder, self.scheme_run = folder, scheme_run
 
     def write(self, plain: Mapping[str, Any], arrays: Arrays, part_files: Mapping[str, str]) -> None:
-        """Save a state: arrays first, then the state that names them, then the old arrays go."""
+        """Save a state: arrays first, then the state that names them, then the old arrays are removed."""
         buffer = io.BytesIO()
         np.savez(buffer, **arrays)  # type: ignore[arg-type]
         content = buffer.getvalue()

@@ -23,7 +23,7 @@ class RunConstants:
     by_seed: Mapping[int, Measured]
     """Of seeds of the run: kept with it; prediction and bounds are computed with these."""
     for_planning: Mapping[int, Measured]
-    """The same; or, where that is nothing, those of another seed."""
+    """The same; those of another seed where there are none."""
 
 
 def constants_of(
@@ -44,7 +44,7 @@ class _Finder:
         self._request, self._trainers, self._settings = request, trainers, settings
 
     def of_seeds(self) -> dict[int, Measured]:
-        """Of each seed of the run, as far as something is known of it; each must fit its world."""
+        """The constants of each seed of the run, where they are known; each must fit its world."""
         request = self._request
         if request.measured is not None:
             given = {seed: given for seed, given in request.measured.items() if seed in request.seeds}
@@ -69,7 +69,7 @@ class _Finder:
         return {} if measured is None else {seed: measured}
 
     def _needed(self) -> list[int]:
-        """The scenario's own seed, where schemes need constants: what is measured of it serves the others too."""
+        """The scenario's own seed, where schemes need constants: its constants serve the other seeds too."""
         needed = self._request.needs_measured and self._request.measure == "if needed"
         return [self._request.scenario.seed] if needed else []
 

@@ -1,4 +1,4 @@
-"""Local models that a run did without, in words."""
+"""Local models that a run left out, in words."""
 
 from __future__ import annotations
 

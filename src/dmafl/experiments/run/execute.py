@@ -1,4 +1,4 @@
-"""Carry out a run: begin it or take it up again, all its schemes and seeds, and put its tables together."""
+"""Carry out a run: begin or resume it, run all its schemes and seeds, and join its tables."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _side_by_side(
 
 
 def _finish(runs: SideBySide, constants: RunConstants) -> None:
-    """Put the tables together, with what theory says; raises the first failure, if a run cannot be carried out."""
+    """Join the tables and add predictions and bounds; raises the first failure, if a scheme run has failed."""
     folder, progress = runs.means.folder, runs.progress
     scheme_runs = progress.manifest.scheme_runs
     folder.compact([name for name in runs.means.request.names if scheme_runs[name].outcome is not None])

@@ -1,4 +1,4 @@
-"""What theory says of a run beside what it reached: prediction and bounds on the realised schedule so far.
+"""Predictions and bounds beside the loss that a run reached, for the realised schedule so far.
 
 A pure function of periods, worlds and measured constants, so that anyone can compute it again from the files.
 """
@@ -32,7 +32,7 @@ from dmafl.theory.theorem1 import theorem1
 from dmafl.world.world import World
 
 MOST_SLOTS = 2_000_000
-"""Slots that are looked at for one scheme run and task, over all its tests; of longer runs some tests are left out."""
+"""Most slots evaluated for one scheme run and task, over all its tests; of longer runs some tests are left out."""
 
 KEYS = ("scheme", "seed", "task", "aggregation")
 
@@ -67,7 +67,7 @@ def quality(
     world_of: Callable[[int], World],
     measured: Mapping[int, Measured],
 ) -> dict[str, FloatArray]:
-    """The columns QUALITY for every row of `metrics`, NaN where nothing can be said.
+    """The columns QUALITY for every row of `metrics`, NaN where theory has no value.
 
     `alone` says of the run of a scheme and seed whether each of its aggregations is one job: rounds have no schedule
     that the theory is about. `measured` by seed.
@@ -155,7 +155,7 @@ def _values(jobs: TaskJobs, bias: float, theory: TaskTheory) -> tuple[float, flo
     if theory.calibration is not None:
         seen = replace(features(jobs, theory.prediction_constants), label_bias=bias)
         predicted = predict(seen, theory.calibration).value
-    # Theorem 1 as printed has no weights: it says nothing of a schedule in which a model was left out.
+    # Theorem 1 as printed has no weights: it does not hold for a schedule in which a model was left out.
     worst = theorem1(jobs, theory.constants, theory.settings.mixing).value if jobs.mix.all() else math.nan
     return predicted, worst, sharp(jobs, theory.constants).value
 

@@ -63,7 +63,7 @@ class RunFolder:
         return self.manifest_path.exists()
 
     def empty(self) -> bool:
-        """Whether there is nothing but what a run leaves that was killed before it began."""
+        """Whether the folder holds only files of a run that was killed before it began."""
         if not self.path.exists():
             return True
         return self.path.is_dir() and all(map(_is_left_over, self.path.iterdir()))
@@ -96,7 +96,7 @@ class RunFolder:
         )
 
     def tidy(self) -> None:
-        """Remove what is left of a run that is done, if anything is."""
+        """Remove temporary files of a run that is done, if there are any."""
         if self.has_leftovers():
             with locked(self.path):
                 self.clean()
@@ -109,7 +109,7 @@ class RunFolder:
         return written
 
     def go_on(self, manifest: Manifest) -> Manifest:
-        """Take up a run that has not finished; what was put together when it last ended is put together anew."""
+        """Resume a run that has not finished; tables that were joined when it last ended are joined again."""
         whole = [f"{name}.parquet" for name in TABLES] + [RUNNING]
         self.checksums = {name: checksum for name, checksum in manifest.files.items() if name not in whole}
         written = self.write_manifest(replace(manifest, status=RunStatus.RUNNING))
@@ -118,7 +118,7 @@ class RunFolder:
         return written
 
     def read_manifest(self) -> Manifest:
-        """The manifest of a run in this folder; whether its checksum holds is for `verify` and `--resume` to say."""
+        """The manifest of a run in this folder; `verify` and `--resume` check its checksum."""
         if not self.path.is_dir():
             raise bad_input(
                 str(self.path), "must be the folder of a run", ShownAsIs("no such folder"), "Check the path."

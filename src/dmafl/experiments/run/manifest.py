@@ -63,7 +63,7 @@ class SchemeRunRecord:
 
     @property
     def ended(self) -> bool:
-        """Whether it is said how it ended, well or not."""
+        """Whether it has ended, well or not."""
         return not self.status.waiting and self.outcome is not None
 
     @property
@@ -111,7 +111,7 @@ class Manifest:
 
     @property
     def checksum(self) -> str:
-        """SHA-256 of the content; against damage, not against somebody who computes it anew."""
+        """SHA-256 of the content; it protects against damage, not against forgery."""
         return manifest_checksum(self.plain())
 
     @property
@@ -120,7 +120,7 @@ class Manifest:
         return RunName.of_all(self.schemes, self.seeds)
 
     def scheme_run(self, name: RunName) -> SchemeRunRecord:
-        """What is said of the run of a scheme and seed."""
+        """The record of the run of a scheme and seed."""
         return self.scheme_runs[str(name)]
 
     def read_scenario(self, source: str = SOURCE) -> Scenario:
@@ -165,7 +165,7 @@ class Manifest:
 
     @classmethod
     def from_plain(cls, given: Any, path: Path) -> Manifest:
-        """From the content of a file; refuses one that does not say what it must."""
+        """From the content of a file; refuses one with missing or wrong entries."""
         check_manifest(given, path)
         return cls(
             RunStatus(given["status"]),

@@ -1,4 +1,4 @@
-"""Rules of the content of a manifest: every field with its kind, so that whoever reads one need not ask again."""
+"""Rules of the content of a manifest: every field with its kind, so that readers need no further checks."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class RunStatus(StrEnum):
         return {
             RunStatus.RUNNING: "Wait until it ends; if it was stopped, go on with --resume.",
             RunStatus.FINISHED: "",
-            RunStatus.FAILED: "See why its scheme runs failed, mend it, and go on with --resume.",
+            RunStatus.FAILED: "See why its scheme runs failed, correct the cause, and go on with --resume.",
         }[self]
 
 

@@ -25,7 +25,7 @@ from dmafl.schedule.checks import Check
 
 RUN_AGAIN = "The files were damaged or changed: run again."
 MOST_LOOKS = 5
-"""How often a run that goes on is looked at, until it has not changed between the first file and the last."""
+"""How often a run under way is checked, until it has not changed between the first file and the last."""
 
 Find = Callable[[Opened], Finding]
 

@@ -1,4 +1,4 @@
-"""What came of a point, one row per task: loss and accuracy, energy by phase, work, time, devices, staleness."""
+"""The outcome of a point, one row per task: loss and accuracy, energy by phase, work, time, devices, staleness."""
 
 from __future__ import annotations
 

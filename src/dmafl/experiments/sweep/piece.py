@@ -43,7 +43,7 @@ class SweepPiece:
         return self.folder.name
 
     def is_done(self) -> bool:
-        """Whether it is done and its files can be read; a damaged point is put aside, which is said."""
+        """Whether it is done and its files can be read; a damaged point is put aside and reported."""
         try:
             if self._has_ended():
                 self.rows()
@@ -68,7 +68,7 @@ class SweepPiece:
             self._scheme_work.run(self.folder, measured)
 
     def rows(self) -> list[dict[str, Any]]:
-        """What came of it, one row per task."""
+        """Its outcome, one row per task."""
         plan = read_plan(self.plan_file).plan if self.work.plans else None
         if self.work.plan_only and plan is not None:
             return rows_of_plan(plan)

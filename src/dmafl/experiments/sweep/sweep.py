@@ -1,4 +1,4 @@
-"""`dmafl.sweep`: a scenario with settings varied, and what comes of it."""
+"""`dmafl.sweep`: a scenario with settings varied, and the outcomes."""
 
 from __future__ import annotations
 

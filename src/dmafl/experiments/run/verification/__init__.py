@@ -1,1 +1,1 @@
-"""The rules that a run must keep, one file a group; `dmafl.experiments.run.verify` applies them all."""
+"""The rules that a run must keep, one file per group; `dmafl.experiments.run.verify` applies them all."""

@@ -19,7 +19,7 @@ REPLAY_TOLERANCE = 1e-9
 """Relative difference allowed between a recorded number and the same formula evaluated again."""
 CHANGED = "The files were changed, or this is a bug of ours: run again, then report it."
 MOST_NAMED = 5
-"""Things that a message names one by one."""
+"""Problems that a message names one by one."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def largest(excess: Array, place: Callable[[int], str], tolerance: Array | float
 
 
 def named(wrong: Sequence[str], note: str = "") -> Finding:
-    """Of single things that are wrong, in words; all of them are counted, the first are named."""
+    """From single problems in words; all of them are counted, the first are named."""
     if not wrong:
         return Finding(note=note)
     more = f"; and {len(wrong) - MOST_NAMED:,} more" if len(wrong) > MOST_NAMED else ""

@@ -1,4 +1,4 @@
-"""When each version of a task was made, as far as the periods tell."""
+"""When each version of a task was made, as far as the periods show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as `verify` looks at it: the manifest, the tables cut into scheme runs, and what could not be read."""
+"""A run as `verify` sees it: the manifest, the tables by scheme run, and what could not be read."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Opened:
 
     @cached_property
     def cells(self) -> dict[str, Cells]:
-        """Of each table: its columns, which rows can be looked at, and what is wrong with the others."""
+        """Of each table: its columns, which rows can be checked, and what is wrong with the others."""
         return {
             name: cells_of(name, table, self.manifest, self.worlds) for name, table in self.tables.items()
         }
@@ -143,7 +143,7 @@ class Opened:
             )
 
     def _theory(self) -> Columns:
-        """Prediction and bounds of all rows of metrics, computed again from rows that can be looked at."""
+        """Prediction and bounds of all rows of metrics, computed again from rows that can be checked."""
         if not self.ended:
             return {}
         usable = {

@@ -18,7 +18,7 @@ from dmafl.experiments.run.verification.opened import Opened
 FOLDERS = ("models", "plans", "measured")
 """Folders that hold outputs and nothing else."""
 OTHERS = ("manifest.json", "accuracy.png", "quality.png", "report.html", "parts", "checkpoint", "tensorboard")
-"""What else may lie beside the outputs; whatever is not among these is the user's own, and only mentioned."""
+"""Other files that may be beside the outputs; all further ones are the user's own, and only mentioned."""
 
 
 def manifest(opened: Opened) -> Finding:
@@ -85,7 +85,7 @@ def files(opened: Opened) -> Finding:
 
 
 def _possible(opened: Opened) -> set[str]:
-    """Outputs that a run like this one may have; while it goes, some may lie there that the manifest has not yet."""
+    """Outputs that a run like this one may have; during a run, the manifest may not list all of them yet."""
     manifest = opened.manifest
     names = set(map(plan_file, manifest.run_names)) if opened.plan_names or not opened.ended else set()
     names |= {plan_file("scheduled")} if manifest.plan_sha256 is not None else set()

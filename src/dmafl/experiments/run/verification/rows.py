@@ -21,16 +21,16 @@ OUTCOMES = (*TAKEN, "unfinished", "failed: battery", "failed: window")
 NULLABLE = (*QUALITY, "grad_norm2")
 """Columns that may be empty: what was not computed."""
 LARGEST = 1e100
-"""No time, energy or frequency of ours comes near it, and squares of it are still finite."""
+"""Times, energies and frequencies are far below it, and squares of it are still finite."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The columns of a table as arrays, the rows that can be looked at, and what is wrong with cells."""
+    """The columns of a table as arrays, the rows that can be checked, and what is wrong with cells."""
 
     columns: dict[str, Array]
     usable: Array
-    """Whether a row's names and numbers are such that it can be looked at."""
+    """Whether a row's names and numbers are such that it can be checked."""
     wrong: tuple[tuple[str, Array], ...]
     """What is wrong in words, and with which rows."""
 
@@ -41,7 +41,7 @@ class Cells:
 
 
 def cells_of(name: str, table: pa.Table, manifest: Manifest, worlds: Mapping[int, World]) -> Cells:
-    """Look at every cell of `metrics` or `periods`."""
+    """Check every cell of `metrics` or `periods`."""
     columns, wrong = {}, []
     usable = np.ones(table.num_rows, dtype=bool)
     for column in table.column_names:
@@ -71,7 +71,7 @@ def cells_of(name: str, table: pa.Table, manifest: Manifest, worlds: Mapping[int
 def _ranges(
     name: str, columns: dict[str, Array], manifest: Manifest, worlds: Mapping[int, World]
 ) -> list[tuple[str, Array, bool]]:
-    """What is wrong in words, with which rows, and whether these cannot be looked at further."""
+    """What is wrong in words, with which rows, and whether these cannot be checked further."""
     world = worlds[manifest.seeds[0]]
     known = {
         "scheme": np.isin(columns["scheme"].astype(str), manifest.schemes),

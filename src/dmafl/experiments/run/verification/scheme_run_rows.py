@@ -1,4 +1,4 @@
-"""The run of one scheme and seed as rules of `verify` look at it: its rows, its world, and what the manifest says."""
+"""The run of one scheme and seed as the rules of `verify` see it: its rows, its world, and what the manifest says."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Columns = dict[str, Array]
 
 @dataclass(frozen=True, eq=False)
 class SchemeRunRows:
-    """The rows of one scheme and seed that can be looked at, its world, and what the manifest says of it."""
+    """The rows of one scheme and seed that can be checked, its world, and what the manifest says of it."""
 
     scheme: str
     seed: int

@@ -24,7 +24,7 @@ PHASES = ("download_s", "compute_s", "upload_s", "wait_s")
 
 
 def clock(rows: SchemeRunRows) -> Finding:
-    """Rows are in the order of time; phases follow one another, and fill a period that the server took."""
+    """Rows are in the order of time; phases follow each other, and fill a period that the server took."""
     periods = rows.periods
     end_s = periods["end_s"]
     backwards = -np.diff(end_s, prepend=0.0)
@@ -56,7 +56,7 @@ def _not_current(rows: SchemeRunRows, j: int) -> list[str]:
     made = made_s(rows, j)
     start_s, version = periods["start_s"][of_task], periods["version"][of_task]
     slack_s = REPLAY_TOLERANCE * start_s
-    # A version that nobody made is at infinity: nothing can start with it, if it is known what was made.
+    # A version that was not made is at infinity: no period can start with it, if all versions made are known.
     never_s = np.inf if made.exact else made.times_s[-1]
     there_s = np.append(made.times_s, never_s)[np.minimum(version, len(made.times_s))]
     early = ~(start_s >= there_s - slack_s)
@@ -106,7 +106,7 @@ def durations(rows: SchemeRunRows) -> Finding:
 
 
 def _uploads(rows: SchemeRunRows) -> Array:
-    """By how much uploads that the server took differ from the physics [s], where the row tells when they began."""
+    """By how much uploads that the server took differ from the physics [s], where the row shows when they began."""
     periods, world = rows.periods, rows.world
     slot = planned_slots(rows) if rows.planned else periods["slot"]
     sure = periods.taken & (slot >= 0)
