@@ -29,7 +29,7 @@ import numpy as np
 from measures.synthetic import synthetic_estimates
 
 import dmafl
-from dmafl.base.watching import PieceProgress, Silent
+from dmafl.base.watching import PieceProgress, Watcher
 from dmafl.calibration.estimate import Estimate
 from dmafl.calibration.measured import CONSTANTS, Cost, Measured, MeasuredTask
 from dmafl.experiments.run.verify import verify_run
@@ -65,7 +65,7 @@ class Sample:
     """Scheme runs that have ended."""
 
 
-class Meter(Silent):
+class Meter(Watcher):
     """Watches a run, and notes memory and aggregations ten times a second."""
 
     def __init__(self, part: str) -> None:

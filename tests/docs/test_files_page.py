@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dmafl
-from dmafl.base.watching import Silent
+from dmafl.base.watching import Watcher
 from dmafl.learning.saving import load
 from dmafl.scenario.toml import from_plain
 from dmafl.schedule.plan_files import DECISIONS, DERIVED, HEADER
@@ -96,7 +96,7 @@ UNITS = {"_s": "s", "_J": "J", "_Hz": "Hz"}
 """What the ending of a column's name says of its unit."""
 
 
-class Looking(Silent):
+class Looking(Watcher):
     """Looks at the files of a run while it goes."""
 
     def __init__(self, folder: Path) -> None:

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 import dmafl
 from dmafl.base.files import read_checked, sha256_of, write_checked
-from dmafl.base.watching import Silent
+from dmafl.base.watching import Watcher
 from dmafl.calibration.cache import Cache
 from dmafl.calibration.running_estimates import RunningEstimates
 from dmafl.calibration.shipped import shipped_file
@@ -49,7 +49,7 @@ CHECKPOINT = "checkpoint/fedasync-s0"
 PARTS = "parts/fedasync-s0"
 
 
-class StopsAfter(Silent):
+class StopsAfter(Watcher):
     def __init__(self, events: int) -> None:
         self.left = events
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import dmafl
 from dmafl.base.processes.stopping import Interrupted
-from dmafl.base.watching import Silent
+from dmafl.base.watching import Watcher
 from dmafl.schemes.asynchronous import UniformIdle
 from dmafl.schemes.draws import Drawn
 from dmafl.server.policy import Policy
@@ -48,7 +48,7 @@ def run(folder: Path, **more: Any) -> dmafl.Run:
     )
 
 
-class Impatient(Silent):
+class Impatient(Watcher):
     """Asks for a stop after a few events."""
 
     def __init__(self, events: int) -> None:

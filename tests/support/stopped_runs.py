@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import dmafl
-from dmafl.base.watching import Silent
+from dmafl.base.watching import Watcher
 from support.small_runs import dataset, scenario, softmax
 
 
@@ -27,7 +27,7 @@ class Stop(Exception):
     """Raised to end a run from within."""
 
 
-class StopsAfter(Silent):
+class StopsAfter(Watcher):
     """A watcher that lets a run crash after some events."""
 
     def __init__(self, events: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import dmafl
-from dmafl.base.watching import Silent
+from dmafl.base.watching import Watcher
 from dmafl.calibration.measured import Measured
 from dmafl.scenario.model import Scenario
 from support.small_runs import dataset, network, scenario, softmax
@@ -44,7 +44,7 @@ def outcome(of: Measured) -> dict[str, Any]:
     return plain
 
 
-class CountingWatcher(Silent):
+class CountingWatcher(Watcher):
     """Notes what a watcher is told."""
 
     def __init__(self) -> None:

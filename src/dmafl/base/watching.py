@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 
 class Amount(NamedTuple):
@@ -23,55 +23,27 @@ class PieceProgress(NamedTuple):
     amounts: tuple[Amount, ...] = ()
 
 
-class Watcher(Protocol):
-    """Receives the progress of a run, a measurement, a sweep or a study.
+class Watcher:
+    """Receives the progress of a run, a measurement, a sweep or a study. This one shows nothing; views override it.
 
     `name` is what has pieces: a task (its probes), `scheme runs`, `points` or `study runs`.
     """
 
     def stage(self, name: str, text: str) -> None:
         """What is being done for `name`, a task or a scheme run, now."""
-        ...
 
     def total(self, name: str, pieces: int, done: int) -> None:
         """`name` has `pieces` pieces in all, of which `done` are done already."""
-        ...
 
     def begun(self, name: str, piece: str) -> None:
         """A piece has begun."""
-        ...
 
     def advanced(self, name: str, piece: str, progress: Callable[[], PieceProgress]) -> None:
         """A piece has come further, perhaps thousands of times a second: call `progress` only when it is shown."""
-        ...
 
     def ended(self, name: str, piece: str, problem: str = "") -> None:
         """A piece has ended, with a problem or without."""
-        ...
 
     def part(self, text: str) -> AbstractContextManager[Watcher]:
         """The watcher of a part of the work that has its own counts; `text` names the part."""
-        ...
-
-
-class Silent:
-    """A watcher that shows nothing."""
-
-    def stage(self, name: str, text: str) -> None:
-        """Show nothing."""
-
-    def total(self, name: str, pieces: int, done: int) -> None:
-        """Show nothing."""
-
-    def begun(self, name: str, piece: str) -> None:
-        """Show nothing."""
-
-    def advanced(self, name: str, piece: str, progress: Callable[[], PieceProgress]) -> None:
-        """Show nothing."""
-
-    def ended(self, name: str, piece: str, problem: str = "") -> None:
-        """Show nothing."""
-
-    def part(self, text: str) -> AbstractContextManager[Watcher]:
-        """Show nothing of the part either."""
         return nullcontext(self)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dmafl.base.errors import BadInput, bad_input
-from dmafl.base.watching import Silent, Watcher
+from dmafl.base.watching import Watcher
 from dmafl.calibration.cache import Cache, usual_folder
 from dmafl.calibration.calibration_of_task import calibrated_task, probe_tasks
 from dmafl.calibration.constants_of_task import constants_of_task
@@ -59,7 +59,7 @@ def measure(
         measured = _whole(files, key) or shipped(key)
         if measured is not None:
             return measured
-    return measure_parts(setup, probes, workers, files, watcher if watcher is not None else Silent())
+    return measure_parts(setup, probes, workers, files, watcher if watcher is not None else Watcher())
 
 
 def measure_parts(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dmafl.base.errors import bad_input
-from dmafl.base.watching import Silent
+from dmafl.base.watching import Watcher
 from dmafl.experiments.campaign.campaign import carry_out, missing
 
 
@@ -43,7 +43,7 @@ class Note:
             file.write(self.text)
 
 
-class Seen(Silent):
+class Seen(Watcher):
     """Notes what it is told."""
 
     def __init__(self) -> None:
@@ -65,11 +65,11 @@ def notes(folder: Path, texts: Sequence[str], failing: str = "") -> list[Note]:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_is_there_is_not_done_again(tmp_path: Path, workers: int) -> None:
-    assert carry_out("notes", notes(tmp_path, ["a"]), workers, Silent()) == {}
+    assert carry_out("notes", notes(tmp_path, ["a"]), workers, Watcher()) == {}
     without = missing(notes(tmp_path, ["a", "b", "B", "c"]))
     assert [piece.text for piece in without] == ["b", "c"], "one for each key, in order"
     assert not (tmp_path / "a.part").exists(), "what was left beside an outcome goes"
-    carry_out("notes", without, workers, Silent(), there=1)
+    carry_out("notes", without, workers, Watcher(), there=1)
     assert {path.name: path.read_text() for path in tmp_path.glob("?")} == {"a": "a", "b": "b", "c": "c"}
     assert missing(notes(tmp_path, ["c", "b", "a"])) == []
 

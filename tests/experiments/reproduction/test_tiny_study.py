@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dmafl.base.processes.stopping import Interrupted
-from dmafl.base.watching import Silent
+from dmafl.base.watching import Watcher
 from dmafl.cli.app import app
 from dmafl.data.dataset import ARRAYS
 from dmafl.data.lookup import find
@@ -40,7 +40,7 @@ STUDY_RUNS = 1 + 2 * 3 + 2 * 3
 TRAIN, TEST = 1500, 100
 
 
-class Seen(Silent):
+class Seen(Watcher):
     """Counts runs of the study."""
 
     def __init__(self) -> None:

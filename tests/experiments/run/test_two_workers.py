@@ -15,7 +15,7 @@ import dmafl
 from dmafl.base.errors import BadInput
 from dmafl.base.files import LOCK
 from dmafl.base.processes.stopping import Interrupted
-from dmafl.base.watching import Silent
+from dmafl.base.watching import Watcher
 from dmafl.experiments.run import active_run, execute
 from dmafl.experiments.run.folder import RunFolder
 from dmafl.schemes.registry import scheme_named
@@ -274,7 +274,7 @@ def test_rows_in_memory_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             super().__init__(*given)
             made.append(self)
 
-    class Watcher(Silent):
+    class CountsRows(Watcher):
         def advanced(self, name: str, piece: str, progress: Any) -> None:
             kept.append(made[-1].records.row_count)
 
@@ -282,9 +282,9 @@ def test_rows_in_memory_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     stuff = {"models": dict.fromkeys(SMALL.tasks, softmax), "datasets": dict.fromkeys(SMALL.tasks, dataset())}
     settings: dict[str, Any] = {"schemes": ["fedasync"], **stuff, "checkpoint_every_s": 1e9}
-    dmafl.run(SMALL, output=tmp_path / "whole", watcher=Watcher(), **settings)
+    dmafl.run(SMALL, output=tmp_path / "whole", watcher=CountsRows(), **settings)
     most, kept[:] = max(kept), []
     monkeypatch.setattr(active_run, "MOST_ROWS", 3)
-    dmafl.run(SMALL, output=tmp_path / "saved", watcher=Watcher(), **settings)
+    dmafl.run(SMALL, output=tmp_path / "saved", watcher=CountsRows(), **settings)
     assert max(kept) < 3 + 4 < most, "an event adds a period and a few tests at the most"
     assert outputs(tmp_path / "saved") == outputs(tmp_path / "whole")

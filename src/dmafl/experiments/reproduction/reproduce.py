@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.base.files import locked
-from dmafl.base.watching import Silent, Watcher
+from dmafl.base.watching import Watcher
 from dmafl.calibration.measure import measure
 from dmafl.calibration.measured import write_measured
 from dmafl.data.lookup import find
@@ -33,7 +33,7 @@ def reproduce(
     watcher: Watcher | None = None,
 ) -> list[str]:
     """Carry out those of `study_runs` (all of the study, by default) that have no outcome; returns what failed."""
-    watcher = watcher if watcher is not None else Silent()
+    watcher = watcher if watcher is not None else Watcher()
     shard = shard if shard is not None else Shard()
     with locked(work):
         pieces = []

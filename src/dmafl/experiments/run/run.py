@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dmafl.base.watching import Silent, Watcher
+from dmafl.base.watching import Watcher
 from dmafl.calibration.measured import Measured
 from dmafl.experiments.run.execute import execute
 from dmafl.experiments.run.folder import RunFolder
@@ -149,7 +149,7 @@ def run(
         dissimilarity,
     )
     opened = tuple(open_tracker(name, Path(output), scenario.name) for name in trackers)
-    settings = Settings(workers, checkpoint_every_s, watcher if watcher is not None else Silent(), opened)
+    settings = Settings(workers, checkpoint_every_s, watcher if watcher is not None else Watcher(), opened)
     try:
         execute(request, RunFolder(Path(output)), settings, resume)
     finally:

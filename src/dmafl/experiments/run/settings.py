@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from dmafl.base.watching import Silent, Watcher
+from dmafl.base.watching import Watcher
 from dmafl.experiments.run.trackers import Tracker
 
 CHECKPOINT_EVERY_S = 20.0
@@ -18,5 +18,5 @@ class Settings:
 
     workers: int = 1
     checkpoint_every_s: float = CHECKPOINT_EVERY_S
-    watcher: Watcher = field(default_factory=Silent)
+    watcher: Watcher = field(default_factory=Watcher)
     trackers: tuple[Tracker, ...] = ()

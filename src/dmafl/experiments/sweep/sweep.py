@@ -8,7 +8,7 @@ from typing import Any
 
 from dmafl.base.errors import BadInput, Problem, ShownAsIs, bad_input
 from dmafl.base.files import locked
-from dmafl.base.watching import Silent, Watcher
+from dmafl.base.watching import Watcher
 from dmafl.calibration.measured import Measured
 from dmafl.data import find
 from dmafl.experiments.campaign.campaign import carry_out, missing
@@ -47,7 +47,7 @@ def sweep(
     work = PointWork(scheme, plan_only, effort, quality, dissimilarity)
     _check(work)
     folder, where = Path(output), Path(data_dir) if data_dir is not None else None
-    watcher = watcher if watcher is not None else Silent()
+    watcher = watcher if watcher is not None else Watcher()
     with locked(folder):
         if (folder / "manifest.json").exists():
             raise bad_input(

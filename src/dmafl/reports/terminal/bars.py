@@ -7,11 +7,11 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TimeRemainingColumn
 
-from dmafl.base.watching import Silent
+from dmafl.base.watching import Watcher
 from dmafl.reports.terminal.console import NameColumn, console
 
 
-class Bars(Silent):
+class Bars(Watcher):
     """A watcher with named bars, drawn while it is open; the time left follows from the last `memory_s`."""
 
     def __init__(self, out: Console | None = None, memory_s: float = 30.0) -> None:
