@@ -11,7 +11,7 @@ SLOTS, DEVICES, WALL_FROM = 12, 3, 6
 
 
 def write_trace(path):
-    """A row a gain: direction, device, task, and the slot completed (uplink) or version received (downlink)."""
+    """One row per gain: direction, device, task, and the slot completed (uplink) or version received (downlink)."""
     with path.open("w", newline="") as file:
         out = csv.writer(file)
         out.writerow(["direction", "device", "task", "index", "gain"])
@@ -35,6 +35,6 @@ with tempfile.TemporaryDirectory() as folder:
     world = dmafl.World.resolve(scenario)
     plan = dmafl.Plan(world, dmafl.round_robin(world, in_flight=1))
 for device in range(DEVICES):
-    own = plan.schedule.device == device
-    print(f"device {device}: uploads cost {plan.timeline.uplink_J[own].sum():.6f} J")
+    of_device = plan.schedule.device == device
+    print(f"device {device}: uploads cost {plan.timeline.uplink_J[of_device].sum():.6f} J")
 print(f"executable: {plan.executable}")

@@ -35,9 +35,9 @@ def linear():
 
 task = {"model": "custom", "parameters": 195, "flops_per_sample": 1170, "learning_rate": 0.5, "samples": 100}
 scenario = from_plain({"preset": "demo", "fleet": {"devices": 3}, "tasks": {"rows": task | {"slots": 10}}})
-own = {"datasets": {"rows": rows}, "models": {"rows": linear}}
+brought = {"datasets": {"rows": rows}, "models": {"rows": linear}}
 with tempfile.TemporaryDirectory() as folder:
-    run = dmafl.run(scenario, schemes=["fedasync"], output=folder, **own)
+    run = dmafl.run(scenario, schemes=["fedasync"], output=folder, **brought)
     last = run.metrics.to_pylist()[-1]
 print(f"{rows.classes} classes, {len(rows.y_train)} samples, checksum {rows.sha256[:8]}")
 print(f"accuracy {last['accuracy']:.2f} after {last['aggregation']} aggregations")

@@ -9,7 +9,7 @@ from dmafl.scenario.toml import from_plain
 
 
 def network():
-    """Any module: images (batch, 1, 28, 28) in, one score a class out."""
+    """Any module: images (batch, 1, 28, 28) in, one score per class out."""
     return nn.Sequential(
         nn.Conv2d(1, 8, 5, stride=2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(288, 10)
     )

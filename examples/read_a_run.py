@@ -20,6 +20,7 @@ for (scheme, task), row in last.iterrows():
     print(f"{scheme} {task}: accuracy {row.accuracy:.2f}, {row.energy_J:.4f} J in {row.time_s:.4f} s")
 
 taken = periods[periods.outcome == "aggregated"]
-for scheme, own in taken.groupby("scheme"):
-    busiest = own.device.value_counts().max()
-    print(f"{scheme}: {len(own)} uploads, staleness {own.staleness.mean():.3f}, busiest device {busiest}")
+for scheme, uploads in taken.groupby("scheme"):
+    busiest = uploads.device.value_counts().max()
+    mean = uploads.staleness.mean()
+    print(f"{scheme}: {len(uploads)} uploads, staleness {mean:.3f}, busiest device {busiest}")
