@@ -9,7 +9,7 @@ class Work(Enum):
     """Kinds of work that are counted, with what `slots` and `items` are of each."""
 
     EVALUATION = "one decision evaluated: slots"
-    RESPONSE = "quality and slopes in the search for steps and batches: slots"
+    RESPONSE = "loss and slopes in the search for steps and batches: slots"
     LABELS = "slopes of the label bias: slots"
     START = "an order to start from: slots, pairs of slot and device"
     REASSIGNMENT = "other devices for every slot: slots, pairs of slot and device"

@@ -61,7 +61,7 @@ class Calibration:
         return (
             f"The prediction ranks probes with a correlation of {self.correlation:.2f}, below {TRUSTED:g}: plans made "
             f"with it may be no better than others. Run more probes than {self.probes}, warm the model up before "
-            "them, or plan with the quality model `sharp`."
+            "them, or plan with the loss model `sharp`."
         )
 
 

@@ -1,4 +1,4 @@
-"""What each improvement of the quality model gains: plans made with each, trained, compared at equal energy."""
+"""What each repair of the loss model buys: plans made with each, trained, compared at equal energy."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def calibrated(estimates: TaskEstimates, settings: Task, dissimilarity: str) -> 
             "quality",
             "needs a calibration for `calibrated`",
             "no probes",
-            "Measure with probes, or plan with the quality model `sharp`.",
+            "Measure with probes, or plan with the loss model `sharp`.",
         )
     constants = estimates.prediction if estimates.prediction is not None else estimates.constants
     if dissimilarity == "gram":

@@ -95,7 +95,7 @@ def scheme_energy(run_set: RunSet, data: dict[str, Any]) -> Html:
 
 
 def terms_section(run_set: RunSet, data: dict[str, Any]) -> Html:
-    """What the quality model of each plan adds up."""
+    """What the loss model of each plan adds up."""
     if not data["terms"]:
         return element("p", "There is no plan with terms in this folder.", class_="note")
     rows = [
@@ -104,9 +104,9 @@ def terms_section(run_set: RunSet, data: dict[str, Any]) -> Html:
         for term, value in [*entry["terms"].items(), ("sum", entry["sum"])]
     ]
     return figure(
-        of_tasks(run_set, "terms", "Terms of the quality model of every plan"),
-        "What the quality model that a plan was made with adds up, for the plan as it was chosen. Lower is better.",
-        table("Terms", ["plan", "quality model", "task", "term", "value"], rows),
+        of_tasks(run_set, "terms", "Terms of the loss model of every plan"),
+        "What the loss model that a plan was made with adds up, for the plan as it was chosen. Lower is better.",
+        table("Terms", ["plan", "loss model", "task", "term", "value"], rows),
     )
 
 
