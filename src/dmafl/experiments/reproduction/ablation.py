@@ -1,4 +1,4 @@
-"""What each repair of the loss model buys: plans made with each, trained, compared at equal energy."""
+"""What each improvement of the loss model gains: plans made with each, trained, compared at equal energy."""
 
 from __future__ import annotations
 
