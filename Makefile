@@ -31,7 +31,7 @@ demo: $(VENV)/.runtime
 	$(BIN)/dmafl check $(OUT)/scenario.toml
 	$(BIN)/dmafl plan $(OUT)/scenario.toml --output $(OUT)/plan.json --effort 10 --picture $(OUT)/timeline.png
 	$(BIN)/dmafl verify $(OUT)/plan.json
-	$(BIN)/dmafl run $(OUT)/scenario.toml --scheme dma-fl --scheme baselines --effort 10 --output $(OUT)/run
+	$(BIN)/dmafl run $(OUT)/scenario.toml --plan $(OUT)/plan.json --scheme dma-fl --scheme baselines --output $(OUT)/run
 	$(BIN)/dmafl verify $(OUT)/run
 	$(BIN)/dmafl report $(OUT)/run --output $(OUT)/report.html
 	@echo "Accuracy against aggregations, time and energy: $(OUT)/run/accuracy.png"

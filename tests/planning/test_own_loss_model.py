@@ -42,9 +42,9 @@ def round_robin_objective(problem: Problem) -> float:
     task = problem.tasks[0]
     in_turn = middling(task, np.resize(task.usable, SLOTS), np.arange(SLOTS))
     best = whole_and_repaired(problem, solve_resources(problem, [in_turn]).decisions)
-    worth = evaluate(problem, place_jobs(problem, best.decisions))
-    assert worth.executable
-    return worth.objective
+    evaluation = evaluate(problem, place_jobs(problem, best.decisions))
+    assert evaluation.executable
+    return evaluation.objective
 
 
 def test_the_model_is_one_small_file() -> None:

@@ -163,15 +163,15 @@ def finished(
     if broken:
         raise Infeasible(*broken)
     schedule = place_jobs(problem, incumbent.decisions, effort)
-    worth = evaluate(problem, schedule)
+    evaluation = evaluate(problem, schedule)
     plan = Plan(
         world=problem.world,
         schedule=schedule,
         solver=solver,
         quality=PlanQuality(problem.quality, problem.dissimilarity),
         seed=seed,
-        objective=worth.objective,
-        terms=worth.terms,
+        objective=evaluation.objective,
+        terms=evaluation.terms,
         constants=constants or {},
     )
     if not plan.executable:

@@ -22,22 +22,22 @@ from dmafl.schemes.registry import NAMES, scheme_named
 from dmafl.simulation.run_name import RunName
 
 
-def rerun(gathered: RunSet) -> Html:
+def rerun(run_set: RunSet) -> Html:
     """The scenario of every run, its data and versions, and the command that repeats it."""
     return together(
-        _of_run(name, run, len(gathered.runs) > 1)
-        for name, run in zip(gathered.names, gathered.runs, strict=True)
+        _of_run(name, run, len(run_set.runs) > 1)
+        for name, run in zip(run_set.names, run_set.runs, strict=True)
     )
 
 
-def notes(gathered: RunSet) -> list[str]:
+def notes(run_set: RunSet) -> list[str]:
     """What a reader must know before the figures: parts that are missing, stand-ins, scenarios that differ."""
     of_runs = [
         note
-        for name, run in zip(gathered.names, gathered.runs, strict=True)
+        for name, run in zip(run_set.names, run_set.runs, strict=True)
         for note in _notes_of_run(name, run.manifest)
     ]
-    return of_runs + _different_scenarios(gathered.runs)
+    return of_runs + _different_scenarios(run_set.runs)
 
 
 def _notes_of_run(name: str, manifest: Manifest) -> list[str]:
