@@ -250,7 +250,8 @@ def growth(seeds: int, quick: bool, kinds: Kinds) -> list[Row]:
 
 
 def planned(size: tuple[int, int, int], kind: tuple[str, str], effort: float) -> Row:
-    """A plan of a problem of this size: what it took."""
+    """A plan of a problem of this size: what it took, once the libraries are loaded by a small one."""
+    timed(synthetic_problem(3, 1, 4, FIRST_SEED, quality=kind[0], dissimilarity=kind[1]), "auto", 0.1)
     before_MB = peak_MB()
     begin = time.process_time()
     problem = synthetic_problem(*size, FIRST_SEED, quality=kind[0], dissimilarity=kind[1])
