@@ -109,11 +109,11 @@ def run(
 
 def _print(done: Run, scenario: Path, out: Console) -> None:
     """The outcome of a run, and where it is."""
-    from dmafl.experiments.run.diverged_updates import left_out
+    from dmafl.experiments.run.diverged_updates import diverged_notes
     from dmafl.reports.terminal.run_table import enormous_losses, outcome_table
 
     out.print(outcome_table(done.metrics))
-    notes = [line[0].upper() + line[1:] for line in left_out(done.manifest)]
+    notes = [line[0].upper() + line[1:] for line in diverged_notes(done.manifest)]
     notes += enormous_losses(done.metrics)
     without = done.seeds_without_prediction
     if without:

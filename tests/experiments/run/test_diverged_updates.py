@@ -18,7 +18,7 @@ from torch import nn
 import dmafl
 from dmafl.base.errors import Problem
 from dmafl.calibration.measured import Measured
-from dmafl.experiments.run.diverged_updates import left_out
+from dmafl.experiments.run.diverged_updates import diverged_notes
 from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.state import state_of_run
 from dmafl.experiments.run.verify import verify_run
@@ -65,7 +65,7 @@ def run(output: Path, **more: Any) -> dmafl.Run:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> dmafl.Run:
-    return run(tmp_path_factory.mktemp("left_out") / "run")
+    return run(tmp_path_factory.mktemp("diverged_notes") / "run")
 
 
 def diverged(done: dmafl.Run, scheme_run: str, task: str) -> int:
@@ -140,7 +140,7 @@ def test_workers_and_a_stop_half_way_change_nothing(finished: dmafl.Run, tmp_pat
 
 
 def test_people_are_told(finished: dmafl.Run, command: Any, tmp_path: Path) -> None:
-    lines = left_out(finished.manifest)
+    lines = diverged_notes(finished.manifest)
     assert len(lines) == len(SMALL.tasks)
     told = {name: diverged(finished, name, "one") for name in finished.manifest.scheme_runs}
     assert lines[0].startswith(
@@ -156,10 +156,10 @@ def test_people_are_told(finished: dmafl.Run, command: Any, tmp_path: Path) -> N
     for scheme_run in manifest["units"].values():
         for task in scheme_run["tasks"].values():
             task["diverged"] = 0
-    assert left_out(Manifest.from_plain(manifest, Path("manifest.json"))) == []
+    assert diverged_notes(Manifest.from_plain(manifest, Path("manifest.json"))) == []
     manifest["units"]["fedasync-s0"]["tasks"]["two"]["diverged"] = 1
     changed = Manifest.from_plain(manifest, Path("manifest.json"))
-    assert left_out(changed)[0].startswith("1 local model of two was not finite")
+    assert diverged_notes(changed)[0].startswith("1 local model of two was not finite")
 
 
 def test_running_estimates_do_without_them(finished: dmafl.Run) -> None:

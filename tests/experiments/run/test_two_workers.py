@@ -193,19 +193,15 @@ def test_a_second_signal_while_it_saves(tmp_path: Path, files: Files, command: C
         assert outputs(out) == outputs(tmp_path / "whole")
 
 
+def fedasync_in(folder: Path, files: Files) -> list[object]:
+    """The command that runs fedasync into `folder`."""
+    return ["run", files.scenario, "--data-dir", files.data, "--scheme", "fedasync", "-o", folder]
+
+
 def test_what_a_stop_between_the_end_and_the_cleaning_left(
     tmp_path: Path, files: Files, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = [
-        "run",
-        files.scenario,
-        "--data-dir",
-        files.data,
-        "--scheme",
-        "fedasync",
-        "-o",
-        tmp_path / "run",
-    ]
+    arguments = fedasync_in(tmp_path / "run", files)
 
     def pressed(self: RunFolder) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -226,16 +222,7 @@ def test_what_a_stop_between_the_end_and_the_cleaning_left(
 def test_a_lock_that_a_dead_process_left_is_none(tmp_path: Path, files: Files, command: Command) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / LOCK).write_text('{"pid": 1}')
-    arguments = [
-        "run",
-        files.scenario,
-        "--data-dir",
-        files.data,
-        "--scheme",
-        "fedasync",
-        "-o",
-        tmp_path / "run",
-    ]
+    arguments = fedasync_in(tmp_path / "run", files)
     assert command(*arguments, "--workers", "1").code == 0
     assert not (tmp_path / "run" / LOCK).exists()
 

@@ -1,4 +1,4 @@
-"""Local models that a run left out, in words."""
+"""Local models of a run that were not finite, in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dmafl.experiments.run.manifest import Manifest
 
 
-def left_out(manifest: Manifest) -> list[str]:
+def diverged_notes(manifest: Manifest) -> list[str]:
     """One sentence for each task of which local models were not finite; it begins in lower case."""
     counts: dict[str, dict[str, int]] = {}
     for name, record in manifest.scheme_runs.items():

@@ -8,7 +8,7 @@ from typing import Any
 
 from dmafl.base.errors import ShownAsIs, show
 from dmafl.experiments.compare.differences import differences
-from dmafl.experiments.run.diverged_updates import left_out
+from dmafl.experiments.run.diverged_updates import diverged_notes
 from dmafl.experiments.run.file_names import plan_file
 from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.run import Run
@@ -57,7 +57,7 @@ def _notes_of_run(name: str, manifest: Manifest) -> list[str]:
     stand_ins = [task for task, data in manifest.data.items() if data.stand_in]
     if stand_ins:
         lines.append(f"The data of {', '.join(stand_ins)} are a stand-in for another data set.")
-    lines += [f"In the run {name}, {note}" for note in left_out(manifest)]
+    lines += [f"In the run {name}, {note}" for note in diverged_notes(manifest)]
     lost = sum(len(record.outcome.lost) for record in scheme_runs.values() if record.outcome is not None)
     if lost:
         lines.append(

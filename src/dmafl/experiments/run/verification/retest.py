@@ -25,12 +25,12 @@ def retest(opened: Opened, data_dir: Path | None) -> Finding:
     """Accuracy and loss of the last test of every finished scheme run are those of its saved models."""
     wrong: list[str] = []
     own = opened.manifest.own
-    left_out = sorted({*own.models, *own.datasets, *own.streams})
+    not_in_files = sorted({*own.models, *own.datasets, *own.streams})
     for seed in opened.manifest.seeds:
         scenario = opened.worlds[seed].scenario
         for j, name in enumerate(scenario.tasks):
             scheme_runs = [rows for rows in opened.scheme_runs if rows.seed == seed and rows.finished]
-            if name in left_out or not scheme_runs:
+            if name in not_in_files or not scheme_runs:
                 continue
             try:
                 task_trainer = TaskTrainer(scenario, j, name, Components(data_dir))
@@ -41,7 +41,11 @@ def retest(opened: Opened, data_dir: Path | None) -> Finding:
                 wrong.append(f"task {name}: the data here are others than those of the run")
                 continue
             wrong += [line for rows in scheme_runs for line in _again(opened, rows, j, task_trainer)]
-    note = f"Not tested again, since they need what is in no file: {', '.join(left_out)}." if left_out else ""
+    note = (
+        f"Not tested again, since they need what is in no file: {', '.join(not_in_files)}."
+        if not_in_files
+        else ""
+    )
     return named(wrong, note)
 
 
