@@ -25,13 +25,15 @@ import numpy as np
 from dmafl.base.randomness import generator
 from dmafl.calibration.dissimilarity import gram_at, label_mix
 from dmafl.calibration.gram import gram_of_labels, mean_gram
-from dmafl.calibration.probes import Probe, carry_out
+from dmafl.calibration.probes import LAST, carry_out, reached
+from dmafl.calibration.random_jobs import TESTED_EVERY
 from dmafl.calibration.visited_models import visited_models
 from dmafl.scenario.toml import from_plain
 from dmafl.theory.calibration_fit import rank_correlation
 from dmafl.theory.features import amount
 from dmafl.theory.gram_bias import MEMORY, factors_of, gram_bias_of_slots
 from dmafl.theory.jobs import TaskJobs
+from dmafl.theory.tested_jobs import TestedJobs
 from dmafl.training.trainer import Components, Trainer
 
 DEVICES, SLOTS, STEPS, BATCH = 10, 200, 20, 32
@@ -85,8 +87,9 @@ def study(seed: int, slots: int, schedules: int, data_dir: Path | None) -> dict[
     labels = gram_of_labels(label_mix(trainer, 0).held)
     runs = iter(range(10**6, 2 * 10**6))
 
-    def trained(order: np.ndarray) -> Probe:
-        return carry_out(trainer, 0, jobs_in(order, trainer), next(runs))
+    def trained(order: np.ndarray) -> TestedJobs:
+        tested = [len(order) - TESTED_EVERY * k for k in range(LAST) if len(order) > TESTED_EVERY * k]
+        return carry_out(trainer, 0, jobs_in(order, trainer), next(runs), tested)
 
     nearest = np.full(slots, int(np.argmin(np.diag(gradients))))
     draws = [generator(seed, "random order", k).integers(DEVICES, size=slots) for k in range(RANDOM_ORDERS)]
@@ -97,10 +100,11 @@ def study(seed: int, slots: int, schedules: int, data_dir: Path | None) -> dict[
         "balanced by Gamma": [balanced(gradients, slots)],
     }
     accuracy = {
-        name: float(np.mean([trained(order).accuracy for order in alike])) for name, alike in orders.items()
+        name: float(np.mean([reached(trained(order))[1] for order in alike]))
+        for name, alike in orders.items()
     }
     done = [trained(random_order(seed, number, slots)) for number in range(schedules)]
-    reached = [run.accuracy for run in done]
+    accuracies = [reached(run)[1] for run in done]
     bias = {
         name: [
             float(gram_bias_of_slots(run.jobs.device, amount(run.jobs), factors_of(gram)).mean())
@@ -115,11 +119,11 @@ def study(seed: int, slots: int, schedules: int, data_dir: Path | None) -> dict[
         "devices of the balanced order": len(set(orders["balanced by Gamma"][0].tolist())),
         "spread of Gamma": spread,
         "rank correlation": {
-            name: rank_correlation(-np.asarray(values), reached) for name, values in bias.items()
+            name: rank_correlation(-np.asarray(values), accuracies) for name, values in bias.items()
         },
         "schedules": schedules,
         "runs": [
-            {"devices": len(set(run.jobs.device.tolist())), "accuracy": run.accuracy, "bias": value}
+            {"devices": len(set(run.jobs.device.tolist())), "accuracy": reached(run)[1], "bias": value}
             for run, value in zip(done, bias["gradients"], strict=True)
         ],
     }

@@ -5,7 +5,7 @@
 
 Sizes are (devices, tasks, slots a task); every line is made with `calibrated` + gram and with `sharp` + diagonal.
 Problems come from seeds 1000 and up, which nothing was tuned on. Times are CPU seconds if not said otherwise.
-`--quick` shows that everything works. docs/planner.md has the outcome.
+`--quick` shows that everything works. docs/planner-inside.md has the outcome.
 """
 
 from __future__ import annotations

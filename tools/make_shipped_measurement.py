@@ -1,9 +1,9 @@
-"""Make src/dmafl/measuring/shipped/demo.json: the measurement of preset `demo` on the embedded data.
+"""Make src/dmafl/calibration/shipped/demo.json: the measurement of preset `demo` on the embedded data.
 
     python tools/make_shipped_measurement.py [--workers N] [--cache FOLDER]
 
-Takes about ten minutes of CPU time, most of it for the probes of the CNN; stopped with Ctrl-C it goes on where it
-was. To be run again when tests/measuring/test_shipped.py says that the preset, the data or the measuring has changed.
+Takes about five minutes of CPU time, most of it for the probes of the CNN; stopped with Ctrl-C it goes on where it
+was. To be run again when tests/calibration/test_shipped.py says that the preset, the data or the measuring has changed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import tempfile
 from pathlib import Path
 
-TARGET = Path(__file__).resolve().parents[1] / "src" / "dmafl" / "measuring" / "shipped" / "demo.json"
+TARGET = Path(__file__).resolve().parents[1] / "src" / "dmafl" / "calibration" / "shipped" / "demo.json"
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
 
     from dmafl.base.files import write_text
     from dmafl.calibration.cache import Cache, usual_folder
-    from dmafl.calibration.measure import PROBES, measure_parts
+    from dmafl.calibration.measure import measure_parts
     from dmafl.calibration.measurement_setup import MeasurementSetup
     from dmafl.reports.terminal.console import console
     from dmafl.reports.terminal.measure_view import MeasureView
@@ -43,7 +43,7 @@ def main() -> None:
     with MeasureView(out) as view:
         # Not `measure`, which would find the file that is to be made again.
         measured = measure_parts(
-            MeasurementSetup(preset("demo")), PROBES, given.workers, Cache(usual_folder()), view
+            MeasurementSetup(preset("demo")), None, given.workers, Cache(usual_folder()), view
         )
     print_measured(out, preset("demo"), measured)
     write_text(TARGET, json.dumps(measured.plain(), allow_nan=False, separators=(",", ":")) + "\n")

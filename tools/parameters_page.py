@@ -37,6 +37,7 @@ NOTES = {
     "theory": "[Theory](theory.md) says what they are.",
     "schemes": "[Simulation](simulation.md#schemes) says what each scheme does.",
     "evaluation": "See [Simulation](simulation.md#tests-on-the-way).",
+    "goals": "[Planner](planner.md#goals) says what becomes of them.",
     "tasks.NAME": "One section a task. `NAME` is up to you: letters, digits, `_` and `-`. A file that names tasks has "
     "those and no others.",
     "tasks.NAME.drift": "[Simulation](simulation.md#drift) says what each stream does. The two drifts of the loss "

@@ -7,10 +7,11 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 
+from support.goal_problems import RandomGoals, random_goals
 from support.synthetic_problems import (
     synthetic_estimates,
     synthetic_problem,
     synthetic_world,
 )
 
-__all__ = ["synthetic_estimates", "synthetic_problem", "synthetic_world"]
+__all__ = ["RandomGoals", "random_goals", "synthetic_estimates", "synthetic_problem", "synthetic_world"]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from dmafl.experiments.compare.compare import Comparison, compare
     from dmafl.experiments.run.run import Run, run
     from dmafl.experiments.run.verify import verify_run
+    from dmafl.experiments.sizing.size import size
+    from dmafl.experiments.sizing.sizing import Sizing
     from dmafl.experiments.sweep.sweep import sweep
     from dmafl.experiments.sweep.sweep_folder import Sweep
     from dmafl.planning.plan import plan
@@ -40,6 +42,7 @@ _HOMES = {
     "Plan": "dmafl.schedule.plan",
     "Scenario": "dmafl.scenario.model",
     "Schedule": "dmafl.schedule.jobs",
+    "Sizing": "dmafl.experiments.sizing.sizing",
     "Sweep": "dmafl.experiments.sweep.sweep_folder",
     "World": "dmafl.world.world",
     "compare": "dmafl.experiments.compare.compare",
@@ -54,6 +57,7 @@ _HOMES = {
     "round_robin": "dmafl.schedule.build",
     "run": "dmafl.experiments.run.run",
     "save": "dmafl.scenario.toml",
+    "size": "dmafl.experiments.sizing.size",
     "sweep": "dmafl.experiments.sweep.sweep",
     "verify_plan": "dmafl.schedule.plan_verification",
     "verify_run": "dmafl.experiments.run.verify",
@@ -69,6 +73,7 @@ __all__ = [
     "Run",
     "Scenario",
     "Schedule",
+    "Sizing",
     "Sweep",
     "World",
     "__version__",
@@ -84,6 +89,7 @@ __all__ = [
     "round_robin",
     "run",
     "save",
+    "size",
     "sweep",
     "verify_plan",
     "verify_run",

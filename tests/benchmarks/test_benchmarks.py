@@ -52,6 +52,12 @@ def test_engine() -> None:
     assert "evaluate cnn" in printed
 
 
+def test_goal_problems(tmp_path: Path) -> None:
+    figures = tmp_path / "goals.json"
+    assert "goals: 6 problems" in run("goal_problems.py", "--quick", "--json", str(figures))
+    assert len(json.loads(figures.read_text())) == 6
+
+
 def test_soak(tmp_path: Path) -> None:
     printed = run("soak.py", "--quick", "--output", str(tmp_path))
     assert "fedasync: 200 aggregations" in printed
@@ -134,3 +140,41 @@ def test_planned_from_outcomes_of_the_study() -> None:
     printed = run("planned.py", "--results", results, "--tasks", "svhn", "--schemes", "dma-fl")
     row = next(line for line in printed.splitlines() if line.startswith("svhn"))
     assert float(row.split()[2]) > 0.2
+
+
+def test_time_price(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    options = ("--quick", "--effort", "1", "--prices", "0", "0.1", "--same-loss", "0.01", "--faster", "2")
+    printed = run("time_price.py", *options, "--json", str(figures))
+    assert "times faster at 0.1 W" in printed
+    free, priced = json.loads(figures.read_text())["plans"]
+    assert max(priced["time_s"].values()) < 0.5 * max(free["time_s"].values())
+
+
+def test_sizing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All parts, twice: what is kept from the first time is not worked out again, and gives the same tables."""
+    monkeypatch.delenv("DMAFL_DATA_DIR", raising=False)
+    options = ("--quick", "--seeds", "0-1", "--output", str(tmp_path))
+    first = run("sizing.py", *options)
+    assert "grid: 8 of 8 to do" in first
+    for title in (
+        "Predicted against reached",
+        "Goals of accuracy",
+        "joules of a device",
+        "other fleets",
+        "CNN",
+    ):
+        assert title in first
+    page = tmp_path / "page.md"
+    page.write_text((BENCHMARKS.parent / "docs" / "how-sure.md").read_text())
+    again = run("sizing.py", *options, "--page", str(page))
+    assert "to do" not in again
+    assert first.endswith(again)
+    assert all(line in again for line in page.read_text().splitlines() if line.startswith("|"))
+    rows = [json.loads(path.read_text()) for path in (tmp_path / "goals").glob("*.json")]
+    assert {row["setting"] for row in rows} == {"0.3", "0.99"}
+    assert all("goals.accuracy" in row["infeasible"] for row in rows if row["setting"] == "0.99")
+    limits = [json.loads(path.read_text()) for path in (tmp_path / "limits").glob("*.json")]
+    planned = [row for row in limits if "infeasible" not in row]
+    assert planned
+    assert all(max(row["device_J"]) <= row["limit_J"] for row in planned)

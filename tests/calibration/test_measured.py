@@ -71,8 +71,8 @@ def at(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
 
 ONE = "tasks.one"
 BAD = [
-    ("schema", 1, "must be measured constants of schema 3; got schema 1"),
-    ("schema", ..., "must be measured constants of schema 3"),
+    ("schema", 1, "must be measured constants of schema 3 or 4; got schema 1"),
+    ("schema", ..., "must be measured constants of schema 3 or 4"),
     ("key", 3, "key"),
     ("more", 3, "must have the entries"),
     ("tasks", {}, "tasks"),

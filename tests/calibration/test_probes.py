@@ -5,14 +5,22 @@ import pytest
 
 from dmafl.calibration.dissimilarity import label_mix
 from dmafl.calibration.gram import gram_of_labels
-from dmafl.calibration.probes import EVERY, LAST, carry_out, run_probes, warmed_up
-from dmafl.calibration.random_jobs import MIXING, SMALLEST_BATCH, ProbePlan, probe_plan, random_jobs
+from dmafl.calibration.probes import LAST, carry_out, reached, run_probes, warmed_up
+from dmafl.calibration.random_jobs import (
+    DEEP_PROBES,
+    MIXING,
+    SMALLEST_BATCH,
+    TESTED_EVERY,
+    ProbePlan,
+    probe_plan,
+    random_jobs,
+)
 from dmafl.scenario.model import Task
 from dmafl.scenario.toml import from_plain
 from dmafl.theory.calibrated import TRUSTED, outside
 from dmafl.theory.calibration_fit import calibrate, rank_correlation
 from dmafl.theory.constants import Constants
-from dmafl.theory.course import predict_jobs
+from dmafl.theory.course import predict_accuracy, predict_jobs
 from dmafl.theory.features import features
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.label_bias import RECENT
@@ -22,6 +30,8 @@ SLOTS = 30
 DEVICES = 6
 LITTLE = 0.05
 """What 30 jobs of one step with a weight of 1/1000 change a loss by, at most."""
+OFF = 0.1
+"""Mean error of the predicted accuracy, any number of slots, with sixteen probes on 200 samples of a device."""
 
 
 def embedded(**changes: object) -> Trainer:
@@ -50,7 +60,7 @@ def random_of(trainer: Trainer, number: int, slots: int = SLOTS) -> TaskJobs:
 
 
 def test_the_slots_of_the_label_bias_are_those_tested() -> None:
-    assert RECENT == LAST * EVERY
+    assert RECENT == LAST * TESTED_EVERY
 
 
 def test_random_schedules_can_be_carried_out_and_differ(trainer: Trainer) -> None:
@@ -72,11 +82,23 @@ def test_random_schedules_can_be_carried_out_and_differ(trainer: Trainer) -> Non
 
 def test_a_probe_gives_the_same_outcome_again(trainer: Trainer) -> None:
     jobs = random_of(trainer, 0)
-    first, again = carry_out(trainer, 0, jobs, 0), carry_out(trainer, 0, jobs, 0)
-    assert first.loss == again.loss
-    assert 0 < first.loss < 5
-    assert 0 < first.accuracy == again.accuracy <= 1
-    assert carry_out(trainer, 0, jobs, 1).loss != first.loss
+    first, again, other = (carry_out(trainer, 0, jobs, number, [10, SLOTS]) for number in (0, 0, 1))
+    assert first.slots.tolist() == [10, SLOTS]
+    assert first.losses.tolist() == again.losses.tolist()
+    assert ((first.losses > 0) & (first.losses < 5)).all()
+    assert first.accuracies.tolist() == again.accuracies.tolist()
+    assert ((first.accuracies > 0) & (first.accuracies <= 1)).all()
+    assert other.losses[-1] != first.losses[-1]
+
+
+def test_a_test_on_the_way_is_that_of_a_shorter_probe(trainer: Trainer) -> None:
+    """What the fit to all tests rests on; data that grow with the slots would differ."""
+    trainer = embedded(drift={"kind": "none"})
+    jobs = random_of(trainer, 2)
+    long = carry_out(trainer, 0, jobs, 0, [12, SLOTS])
+    short = carry_out(trainer, 0, jobs.first(12), 0, [12])
+    assert long.losses[0] == short.losses[0]
+    assert long.accuracies[0] == short.accuracies[0]
 
 
 def test_probes_can_start_from_a_warmed_up_model(trainer: Trainer) -> None:
@@ -84,7 +106,7 @@ def test_probes_can_start_from_a_warmed_up_model(trainer: Trainer) -> None:
     before, after = (trainer.test(0, model, 1.0, False).loss for model in (trainer.first_model(0), start))
     assert after < before - 3 * LITTLE
     jobs = random_of(trainer, 1).with_(steps=np.ones(SLOTS), mix=np.full(SLOTS, 1e-3))
-    assert carry_out(trainer, 0, jobs, 1, start).loss == pytest.approx(after, abs=LITTLE)
+    assert carry_out(trainer, 0, jobs, 1, [SLOTS], start).losses[0] == pytest.approx(after, abs=LITTLE)
 
 
 def test_calibration_on_embedded_data_predicts_runs_it_has_not_seen(trainer: Trainer) -> None:
@@ -108,13 +130,22 @@ def test_calibration_on_embedded_data_predicts_runs_it_has_not_seen(trainer: Tra
         drift_idle_size=none,
         drift_active_size=none,
     )
-    done = list(run_probes(trainer, 0, range(28), slots=SLOTS))
-    jobs, losses = [probe.jobs for probe in done], [probe.loss for probe in done]
-    calibration = calibrate(jobs[:16], losses[:16], constants, labels, slots=SLOTS)
+    done = list(run_probes(trainer, 0, range(28), ProbePlan(SLOTS, 40, 0)))
+    jobs, losses = [probe.jobs for probe in done], [reached(probe)[0] for probe in done]
+    calibration = calibrate(done[:16], constants, labels, slots=SLOTS)
     predicted = [predict_jobs(schedule, constants, labels, calibration).value for schedule in jobs[16:]]
     assert calibration.warning is None
     assert rank_correlation(predicted, losses[16:]) > TRUSTED
     assert calibration.spread < 0.5
+    errors, covered = [], []
+    for run in done[16:]:
+        for count, accuracy in zip(run.slots.tolist(), run.accuracies.tolist(), strict=True):
+            expected = predict_accuracy(run.jobs.first(count), constants, labels, calibration)
+            assert expected is not None
+            errors.append(abs(expected.accuracy - accuracy))
+            covered.append(expected.low <= accuracy <= expected.high)
+    assert np.mean(errors) < OFF
+    assert 0.5 < np.mean(covered) <= 1.0
     seen = [features(schedule, constants, labels, calibration.response) for schedule in jobs[:16]]
     assert all(outside(values, calibration) == () for values in seen)
 
@@ -178,4 +209,11 @@ def test_how_long_probes_are() -> None:
     linear, deep = (Task(slots=200, steps_min=5, steps_max=60, model=model) for model in ("softmax", "cnn"))
     assert probe_plan(linear) == ProbePlan(slots=150, largest_steps=60, warm_up_slots=0)
     assert probe_plan(linear.model_copy(update={"slots": 40})).slots == 40
-    assert probe_plan(deep) == ProbePlan(slots=60, largest_steps=20, warm_up_slots=60)
+    assert probe_plan(deep) == ProbePlan(100, 20, warm_up_slots=60, tested_every=10, probes=DEEP_PROBES)
+
+
+def test_when_probes_are_tested() -> None:
+    """To the end, from a tenth on."""
+    assert ProbePlan(150, 40, 0).tested == list(range(15, 151, 3))
+    assert ProbePlan(100, 20, 60, 10).tested == list(range(10, 101, 10))
+    assert ProbePlan(2, 40, 0).tested == [2]

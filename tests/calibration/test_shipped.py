@@ -11,9 +11,9 @@ import dmafl
 from dmafl.calibration import measure as measuring
 from dmafl.calibration.dissimilarity import label_mix
 from dmafl.calibration.keys import whole_key
-from dmafl.calibration.measure import PROBES
 from dmafl.calibration.measured import Measured
 from dmafl.calibration.measurement_setup import MeasurementSetup
+from dmafl.calibration.random_jobs import probe_counts
 from dmafl.calibration.shipped import shipped, shipped_file
 from dmafl.theory.calibrated import TRUSTED
 
@@ -37,18 +37,19 @@ def test_the_preset_demo_returns_at_once(setup: MeasurementSetup, monkeypatch: p
 
     monkeypatch.setattr(measuring, "measure_parts", refuse)
     measured = dmafl.measure(setup.scenario)
-    assert measured.key == whole_key(setup.scenario, setup.keys, PROBES)
+    assert measured.key == whole_key(setup.scenario, setup.keys, None)
     assert list(measured.tasks) == list(setup.scenario.tasks)
 
 
 def test_it_is_small_and_can_be_trusted(setup: MeasurementSetup) -> None:
     assert len(shipped_file().read_bytes()) < MAX_BYTES
-    measured = shipped(whole_key(setup.scenario, setup.keys, PROBES))
+    measured = shipped(whole_key(setup.scenario, setup.keys, None))
     assert measured is not None, REMEDY
     for name, task in measured.tasks.items():
         assert task.calibration is not None, name
         assert task.calibration.correlation > TRUSTED, name
-        assert task.cost.probes == PROBES
+        assert task.calibration.accuracy is not None, name
+        assert task.cost.probes == probe_counts(setup.scenario, None)[name]
         assert measured.constants(setup.scenario, name).devices == setup.scenario.fleet.devices
 
 
@@ -65,7 +66,7 @@ def test_weights_of_the_objective_do_not_matter(setup: MeasurementSetup) -> None
     objective = scenario.objective.model_copy(update={"quality_weight_calibrated": 7.0})
     tasks = {name: task.model_copy(update={"importance": 3.0}) for name, task in scenario.tasks.items()}
     other = scenario.model_copy(update={"objective": objective, "tasks": tasks})
-    assert whole_key(other, MeasurementSetup(other).keys, PROBES) == whole_key(scenario, setup.keys, PROBES)
+    assert whole_key(other, MeasurementSetup(other).keys, None) == whole_key(scenario, setup.keys, None)
 
 
 def test_another_scenario_has_no_shipped_measurement(setup: MeasurementSetup) -> None:

@@ -10,7 +10,7 @@ import dmafl
 from dmafl.base.watching import Watcher
 from dmafl.learning.saving import load
 from dmafl.scenario.toml import from_plain
-from dmafl.schedule.plan_files import DECISIONS, DERIVED, HEADER
+from dmafl.schedule.plan_files import DECISIONS, DERIVED, HEADER, OPTIONAL
 from dmafl.simulation.records import METRICS, PERIODS
 from dmafl.world.devices import GAINS, PER_DEVICE, PER_TASK
 from support.doc_pages import DOCS, codes, table_rows
@@ -30,7 +30,7 @@ def columns(title: str) -> list[str]:
 
 def test_plan_fields_are_those_of_the_file():
     fields = [codes(row[0])[0] for row in table_rows(section("plan.json"), "| Field")]
-    assert fields == [*HEADER, "jobs", *DECISIONS, *DERIVED]
+    assert fields == [*HEADER, *OPTIONAL, "jobs", *DECISIONS, *DERIVED]
 
 
 def test_measured_fields_are_those_of_the_file(tmp_path):

@@ -13,7 +13,7 @@ from dmafl.planning.infeasible import Infeasible
 from dmafl.planning.loss_models.calibrated import CONCENTRATION, Calibrated
 from dmafl.planning.lower_bound import lower_bound
 from dmafl.planning.problem import TaskProblem, make_problem
-from dmafl.planning.replan import replan, state_of
+from dmafl.planning.replan import State, replan, state_of
 from dmafl.planning.resources.best_resources import solve_resources
 from dmafl.planning.search.auto import auto
 from dmafl.planning.search.descent import middling
@@ -174,3 +174,15 @@ def test_unknown_solvers_and_qualities_are_refused() -> None:
         synthetic_problem(3, 1, 4, 0, quality="nice")
     with pytest.raises(BadInput, match="at most"):
         solve(synthetic_problem(10, 1, 30, 0), solver="exhaustive")
+
+
+def test_a_task_of_which_nothing_has_begun_does_not_begin_before_now() -> None:
+    problem = synthetic_problem(5, 2, 10, 3)
+    schedule = solve(problem, effort=Effort(1)).schedule
+    now_s = float(np.sort(schedule.start_s[schedule.task == 0])[4])
+    state = State(now_s, schedule.take((schedule.task == 0) & (schedule.start_s <= now_s)))
+    revised = replan(
+        solve(problem, effort=Effort(1)), state, synthetic_estimates(problem.world, 3), effort=1.0
+    )
+    assert broken_rules(revised) == {}
+    assert revised.schedule.start_s[revised.schedule.task == 1].min() >= now_s * (1 - 1e-12)

@@ -105,7 +105,7 @@ def test_every_kind_of_work_has_a_weight() -> None:
 
 
 def test_the_page_has_the_weights() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "planner.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "planner-inside.md").read_text(encoding="utf-8")
     for work in Work:
         call, slot, item = WEIGHTS[work, "calibrated"]
         assert f"| {work.value} | {call:g} | {slot:g} | {item:g} |" in page

@@ -89,6 +89,7 @@ class Model:
             batches.append(B)
             computes.append(T)
             lengths.append(down + T + up)
+        energy = energy + self.problem.world.scenario.objective.time_price_W * tau[-1]
         made = _quality(task, decision, D, steps, batches, computes, lengths, tau[-1])
         self.cost = self.cost + task.weight * made + task.settings.energy_weight / task.slots * energy
 

@@ -3,6 +3,9 @@ import pytest
 import dmafl
 from dmafl.base.errors import BadInput
 from dmafl.scenario.keys import flat, matching, with_values
+from dmafl.scenario.model import ADDED
+from dmafl.scenario.presets import NAMES
+from dmafl.scenario.toml import from_plain
 
 
 def test_flat_keeps_draws_whole():
@@ -51,3 +54,22 @@ def test_a_star_is_every_task():
 def test_wrong_keys_get_the_nearest_right_one(key, said):
     with pytest.raises(BadInput, match=said):
         matching(dmafl.preset("demo"), key)
+
+
+def test_an_added_setting_with_its_default_is_not_recorded():
+    """So that files and checksums from before it was there stay true; what was recorded without it reads the same."""
+    usual = dmafl.preset("demo")
+    assert {key: flat(usual.plain())[key] for key in ADDED} == {"objective.time_price_W": 0.0}
+    for key in ADDED:
+        assert key in flat(usual.plain()) and key not in flat(usual.recorded())
+    assert from_plain(usual.recorded()) == usual
+    assert all(flat(dmafl.preset(name).recorded()).keys().isdisjoint(ADDED) for name in NAMES)
+    other = with_values(usual, {"objective.time_price_W": 0.25})
+    assert other.recorded() == {key: value for key, value in other.plain().items() if key != "goals"}
+    assert from_plain(other.recorded()) == other
+
+
+@pytest.mark.parametrize("price_W", [-1.0, 1e-13, 1e13])
+def test_a_price_of_time_is_0_or_a_power_that_matters(price_W):
+    with pytest.raises(BadInput, match=r"objective\.time_price_W"):
+        with_values(dmafl.preset("demo"), {"objective.time_price_W": price_W})

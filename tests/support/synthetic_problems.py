@@ -24,7 +24,9 @@ SECONDS_A_SLOT = 0.6
 """Window per slot: less than a fresh order takes at the frequency it would have without a window."""
 
 
-def synthetic_world(devices: int, tasks: int, slots: int, seed: int, **task_settings: Any) -> World:
+def synthetic_world(
+    devices: int, tasks: int, slots: int, seed: int, *, time_price_W: float = 0.0, **task_settings: Any
+) -> World:
     """Phones with tasks of different weight, and windows that bind."""
     rng = generator(seed, "synthetic.world")
     common: dict[str, Any] = {
@@ -57,6 +59,7 @@ def synthetic_world(devices: int, tasks: int, slots: int, seed: int, **task_sett
                     "quality_weight_calibrated": 0.2,
                     "quality_weight_sharp": 0.02,
                     "quality_weight_printed": 0.002,
+                    "time_price_W": time_price_W,
                 },
                 "tasks": settings,
             }
@@ -81,10 +84,11 @@ def synthetic_problem(
     quality: str = "calibrated",
     dissimilarity: str = "gram",
     exchange: float = 0.0,
+    time_price_W: float = 0.0,
     **task_settings: Any,
 ) -> Problem:
     """A problem of this size; `task_settings` replace settings of all tasks."""
-    world = synthetic_world(devices, tasks, slots, seed, **task_settings)
+    world = synthetic_world(devices, tasks, slots, seed, time_price_W=time_price_W, **task_settings)
     estimates = synthetic_estimates(world, seed, exchange)
     return make_problem(world, estimates, quality=quality, dissimilarity=dissimilarity)
 

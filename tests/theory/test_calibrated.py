@@ -16,6 +16,7 @@ from dmafl.theory.features import Features, features
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.label_bias import RESPONSE, class_scores, label_bias_of_slots, loss_by_bias
 from dmafl.theory.label_mix import LabelMix
+from dmafl.theory.tested_jobs import TestedJobs
 from support.small_jobs import draw_case
 
 TRUE = Prediction(
@@ -149,10 +150,18 @@ def test_calibrate_finds_the_response_of_class_scores(response: float) -> None:
         for k, (jobs, _) in enumerate(cases)
     ]
     losses = [loss(features(jobs, constants, labels, response)) for jobs in probed]
-    found = calibrate(probed, losses, constants, labels, slots=40)
+    found = calibrate(with_one_test(probed, losses), constants, labels, slots=40)
     assert found.response == response
     assert found.correlation == pytest.approx(1.0)
     assert predict_jobs(probed[0], constants, labels, found).value == pytest.approx(losses[0])
+
+
+def with_one_test(probed: list[TaskJobs], losses: list[float]) -> list[TestedJobs]:
+    """Runs with one test, after the last slot."""
+    return [
+        TestedJobs.of(jobs, [len(jobs)], [reached], [1 / (1 + reached)])
+        for jobs, reached in zip(probed, losses, strict=True)
+    ]
 
 
 def still(jobs: TaskJobs) -> dict[str, np.ndarray]:
@@ -166,7 +175,7 @@ def test_calibrate_without_labels() -> None:
     constants = cases[0][1]
     probed = [jobs.with_(**still(jobs)) for jobs, _ in cases]
     losses = [loss(features(jobs, constants)) for jobs in probed]
-    found = calibrate(probed, losses, constants, None, slots=30)
+    found = calibrate(with_one_test(probed, losses), constants, None, slots=30)
     assert found.weights.label_bias == 0.0
     assert predict_jobs(probed[3], constants, None, found).value == pytest.approx(losses[3])
 

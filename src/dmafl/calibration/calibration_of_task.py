@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,56 +14,52 @@ from dmafl.calibration.cache import Cache
 from dmafl.calibration.measured import MeasuredTask, for_prediction
 from dmafl.calibration.measurement_setup import MeasurementSetup
 from dmafl.calibration.outcome import Outcome
-from dmafl.calibration.random_jobs import probe_plan, random_jobs
+from dmafl.calibration.random_jobs import probe_jobs, probe_plan
 from dmafl.learning.arrays import Vector
 from dmafl.scenario.model import Scenario
 from dmafl.theory.calibration_fit import FEWEST_PROBES, calibrate
 from dmafl.theory.course import Course
+from dmafl.theory.tested_jobs import TestedJobs
 
 
 @dataclass
 class Probed:
-    """The finished probes of a task by number, and losses and CPU time of the warm-up before them; it grows."""
+    """The finished probes of a task by number, and the warm-up before them; it grows."""
 
     outcomes: dict[int, Outcome]
-    warm_up_s: float = 0.0
-    """CPU time [s]."""
-    tested: tuple[int, ...] = ()
-    losses: tuple[float, ...] = ()
-    """Losses of the warm-up after each number of slots in `tested`."""
+    warm_up: Outcome | None = None
+    """Tests of the warm-up."""
 
     def set_warm_up(self, plain: Any) -> None:
-        """Take the values of a warm-up, as the cache has them; anything else is ignored."""
-        if isinstance(plain, dict) and set(plain) == {"cpu_s", "tested", "losses"}:
-            self.warm_up_s = float(plain["cpu_s"])
-            self.tested, self.losses = tuple(plain["tested"]), tuple(plain["losses"])
+        """Take the outcome of a warm-up, as the cache has it; anything else is ignored."""
+        self.warm_up = Outcome.from_plain(plain)
 
     def course(self, scenario: Scenario, name: str) -> Course | None:
         """The warm-up as the fit needs it; None where there was none."""
-        if not self.tested:
+        if self.warm_up is None:
             return None
         from dmafl.calibration.probes import warm_up_jobs
 
-        task = scenario.tasks[name]
+        task, warm_up = scenario.tasks[name], self.warm_up
         jobs = warm_up_jobs(task, scenario.fleet.devices, probe_plan(task).warm_up_slots)
-        return Course(jobs, self.tested, self.losses)
+        return Course(TestedJobs.of(jobs, warm_up.slots, warm_up.losses, warm_up.accuracies))
 
 
 def probe_tasks(
-    setup: MeasurementSetup, probes: int, workers: int, cache: Cache, watcher: Watcher
+    setup: MeasurementSetup, counts: Mapping[str, int], workers: int, cache: Cache, watcher: Watcher
 ) -> dict[str, Probed]:
-    """The first `probes` probes of every task, in parallel; each is cached as soon as it is done."""
+    """The first probes of every task, as many as `counts` says, in parallel; each is cached as soon as it is done."""
     probed = {
-        name: Probed(_kept(setup.keys[name].probes, range(probes), cache)) for name in setup.scenario.tasks
+        name: Probed(_kept(setup.keys[name].probes, range(count), cache)) for name, count in counts.items()
     }
     for name, of_task in probed.items():
-        watcher.total(name, probes, len(of_task.outcomes))
+        watcher.total(name, counts[name], len(of_task.outcomes))
         of_task.set_warm_up(cache.read("probes", setup.keys[name].probes, "start"))
     try:
-        _run_missing(setup, probed, probes, workers, cache, watcher)
+        _run_missing(setup, probed, counts, workers, cache, watcher)
     except Interrupted:
         done = sum(len(of_task.outcomes) for of_task in probed.values())
-        raise Interrupted(f"{done} of {probes * len(probed)} probes are done") from None
+        raise Interrupted(f"{done} of {sum(counts.values())} probes are done") from None
     return probed
 
 
@@ -71,36 +67,30 @@ def calibrated_task(scenario: Scenario, name: str, measured: MeasuredTask, probe
     """`measured` with the prediction fitted to its probes; without one where too few probes stayed finite."""
     task = scenario.tasks[name]
     plan = probe_plan(task)
-    finite = {number: outcome.loss for number, outcome in sorted(probed.outcomes.items()) if outcome.loss}
+    finite = {number: outcome for number, outcome in sorted(probed.outcomes.items()) if outcome.finite}
+    warm_up_s = 0.0 if probed.warm_up is None else probed.warm_up.cpu_s
     cost = replace(
         measured.cost,
         probes=len(probed.outcomes),
         diverged=len(probed.outcomes) - len(finite),
         slots=plan.slots,
         warm_up_slots=plan.warm_up_slots,
-        probes_s=probed.warm_up_s + sum(outcome.cpu_s for outcome in probed.outcomes.values()),
+        probes_s=warm_up_s + sum(outcome.cpu_s for outcome in probed.outcomes.values()),
     )
     if len(finite) < FEWEST_PROBES:
         return replace(measured, cost=cost)
-    jobs = [
-        random_jobs(
-            task,
-            scenario.fleet.devices,
-            plan.slots,
-            seed=scenario.seed,
-            number=number,
-            largest_steps=plan.largest_steps,
+    runs = [
+        TestedJobs.of(
+            probe_jobs(task, scenario.fleet.devices, plan, seed=scenario.seed, number=number),
+            outcome.slots,
+            outcome.losses,
+            outcome.accuracies,
         )
-        for number in finite
+        for number, outcome in finite.items()
     ]
     constants = for_prediction(measured.constants, measured.labels)
     calibration = calibrate(
-        jobs,
-        list(finite.values()),
-        constants,
-        measured.labels,
-        slots=task.slots,
-        course=probed.course(scenario, name),
+        runs, constants, measured.labels, slots=task.slots, course=probed.course(scenario, name)
     )
     return replace(measured, calibration=calibration, cost=cost)
 
@@ -114,7 +104,7 @@ def _kept(key: str, numbers: Iterable[int], cache: Cache) -> dict[int, Outcome]:
 def _run_missing(
     setup: MeasurementSetup,
     probed: dict[str, Probed],
-    probes: int,
+    counts: Mapping[str, int],
     workers: int,
     cache: Cache,
     watcher: Watcher,
@@ -123,14 +113,20 @@ def _run_missing(
     missing = [
         (j, name, number)
         for j, (name, of_task) in enumerate(probed.items())
-        for number in range(probes)
+        for number in range(counts[name])
         if number not in of_task.outcomes
     ]
     if not missing:
         return
+    from dmafl.calibration.expected_cost import expected_cost_s
     from dmafl.calibration.probing import ProbeOrder, carry_out_all
 
     names, plans = list(probed), [probe_plan(task) for task in setup.scenario.tasks.values()]
+    for j, name in dict.fromkeys((j, name) for j, name, _ in missing):
+        numbers = [number for of, _, number in missing if of == j]
+        cost_s = expected_cost_s(setup.trainer, j, plans[j], numbers)
+        probes = f"{len(numbers)} probes of {plans[j].slots} aggregations"
+        watcher.stage(name, f"{probes}, about {max(1.0, cost_s):.0f} s of CPU time")
     starts = {
         j: _start(setup, j, name, probed[name], cache, watcher)
         for j, name in dict.fromkeys((j, name) for j, name, _ in missing)
@@ -153,13 +149,12 @@ def _start(
 
     path = ("probes", setup.keys[name].probes, "start")
     cached = cache.read_model(*path)
-    if cached is not None and probed.tested and len(cached) == len(setup.trainer.first_model(j)):
+    if cached is not None and probed.warm_up and len(cached) == len(setup.trainer.first_model(j)):
         return cached
     watcher.stage(name, "warming the model up for its probes")
     begun = time.process_time()
     warm = warmed_up(setup.trainer, j, slots=probe_plan(setup.scenario.tasks[name]).warm_up_slots)
-    course = {"tested": list(warm.course.slots), "losses": list(warm.course.losses)}
-    probed.set_warm_up(course | {"cpu_s": time.process_time() - begun})
+    probed.warm_up = Outcome.of(warm.course.tested, time.process_time() - begun)
     cache.write_model(warm.model, *path)
-    cache.write(course | {"cpu_s": probed.warm_up_s}, *path)
+    cache.write(probed.warm_up.plain(), *path)
     return warm.model

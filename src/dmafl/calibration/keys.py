@@ -8,7 +8,7 @@ from typing import Any
 
 from dmafl.base.files import canonical_json, sha256_of
 from dmafl.base.version import __version__
-from dmafl.calibration.random_jobs import DESIGN, probe_plan
+from dmafl.calibration.random_jobs import DESIGN, probe_counts, probe_plan
 from dmafl.data import Dataset
 from dmafl.data.dataset import ARRAYS, content_sha256
 from dmafl.scenario.model import Scenario, Task
@@ -58,7 +58,7 @@ def task_keys(scenario: Scenario, data: Sequence[Dataset], marks: Mapping[str, s
             _hash(
                 *common,
                 _settings(task, NEITHER, RATES),
-                asdict(probe_plan(task)),
+                _design(task),
                 DESIGN,
                 scenario.evaluation.samples,
             ),
@@ -66,10 +66,16 @@ def task_keys(scenario: Scenario, data: Sequence[Dataset], marks: Mapping[str, s
     return keys
 
 
-def whole_key(scenario: Scenario, keys: Mapping[str, TaskKeys], probes: int) -> str:
-    """The key of a whole measurement with this number of probes per task."""
+def _design(task: Task) -> dict[str, Any]:
+    """What each probe of a task depends on; not how many there are."""
+    return {name: value for name, value in asdict(probe_plan(task)).items() if name != "probes"}
+
+
+def whole_key(scenario: Scenario, keys: Mapping[str, TaskKeys], probes: int | None) -> str:
+    """The key of a whole measurement with this number of probes per task, or for None with the usual ones."""
     slots = [task.slots for task in scenario.tasks.values()]
-    return _hash({name: asdict(of_task) for name, of_task in keys.items()}, probes, slots)
+    counts = list(probe_counts(scenario, probes).values())
+    return _hash({name: asdict(of_task) for name, of_task in keys.items()}, counts, slots)
 
 
 def checksum(data: Dataset) -> str:

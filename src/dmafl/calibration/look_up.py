@@ -8,7 +8,6 @@ from pathlib import Path
 from dmafl.base.errors import BadInput
 from dmafl.calibration.cache import Cache, usual_folder
 from dmafl.calibration.keys import task_keys, whole_key
-from dmafl.calibration.measure import PROBES
 from dmafl.calibration.measured import Measured
 from dmafl.calibration.shipped import shipped
 from dmafl.data import Dataset
@@ -27,7 +26,7 @@ def look_up(
         cache = Cache(folder if folder is not None else usual_folder())
     except BadInput:  # there is no home folder, so nothing is cached
         cache = Cache(None)
-    for probes in (PROBES, 0):
+    for probes in (None, 0):
         key = whole_key(scenario, keys, probes)
         cached = cache.read("whole", key)
         try:

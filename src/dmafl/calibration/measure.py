@@ -18,19 +18,17 @@ from dmafl.calibration.constants_of_task import constants_of_task
 from dmafl.calibration.keys import whole_key
 from dmafl.calibration.measured import Measured
 from dmafl.calibration.measurement_setup import MeasurementSetup
+from dmafl.calibration.random_jobs import probe_counts
 from dmafl.calibration.shipped import shipped
 from dmafl.data import Dataset
 from dmafl.scenario.model import Scenario
 from dmafl.theory.calibration_fit import FEWEST_PROBES
 
-PROBES = 48
-"""Probes per task: enough to determine every weight of the prediction."""
-
 
 def measure(
     scenario: Scenario,
     *,
-    probes: int = PROBES,
+    probes: int | None = None,
     workers: int = 1,
     data_dir: str | Path | None = None,
     models: Mapping[str, Any] | None = None,
@@ -42,11 +40,11 @@ def measure(
 ) -> Measured:
     """Measure every task of `scenario`, or read earlier measurements; the result is the same for any number of workers.
 
-    `probes`: number per task, 0 for constants alone. `models`, `datasets` and `streams`: a user's own, as for
-    `dmafl.run`. `cache`: folder of earlier measurements, the user's by default. After Ctrl-C finished parts are kept,
-    and the same call continues.
+    `probes`: number per task, 0 for constants alone; None: as many as the model of a task needs. `models`, `datasets`
+    and `streams`: a user's own, as for `dmafl.run`. `cache`: folder of earlier measurements, the user's by default.
+    After Ctrl-C finished parts are kept, and the same call continues.
     """
-    if probes != 0 and probes < FEWEST_PROBES:
+    if probes is not None and probes != 0 and probes < FEWEST_PROBES:
         rule = f"must be 0 or at least {FEWEST_PROBES}"
         raise bad_input("probes", rule, probes, "Fewer cannot determine the weights of the prediction.")
     if workers < 1:
@@ -63,13 +61,13 @@ def measure(
 
 
 def measure_parts(
-    setup: MeasurementSetup, probes: int, workers: int, cache: Cache, watcher: Watcher
+    setup: MeasurementSetup, probes: int | None, workers: int, cache: Cache, watcher: Watcher
 ) -> Measured:
     """Measure the parts that are not in the cache, and write the whole result to it."""
     scenario = setup.scenario
     tasks = {name: constants_of_task(setup, name, cache, watcher) for name in scenario.tasks}
-    if probes:
-        probed = probe_tasks(setup, probes, workers, cache, watcher)
+    if probes != 0:
+        probed = probe_tasks(setup, probe_counts(scenario, probes), workers, cache, watcher)
         tasks = {name: calibrated_task(scenario, name, tasks[name], probed[name]) for name in tasks}
     measured = Measured(whole_key(scenario, setup.keys, probes), tasks)
     cache.write(measured.plain(), "whole", measured.key)

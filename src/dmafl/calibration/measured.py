@@ -21,7 +21,9 @@ from dmafl.theory.calibration_files import calibration_from_plain, plain_calibra
 from dmafl.theory.constants import PER_DEVICE, Constants
 from dmafl.theory.label_mix import LabelMix
 
-SCHEMA = 3
+SCHEMA = 4
+READ = (3, SCHEMA)
+"""Schemas that are read; files of schema 3 know no accuracies."""
 SET_BY_SCENARIO = ("gradient_bound", "regularised_gradient_bound", "weak_convexity")
 """Constants that the scenario's section `theory` may set; the measured value is kept beside them."""
 CONSTANTS = tuple(field.name for field in fields(Constants) if field.name != "factors")
@@ -144,9 +146,11 @@ class Measured:
     def from_plain(cls, given: Any, source: str = "measured.json") -> Measured:
         """From a file's values, which are checked."""
         schema = given.get("schema") if isinstance(given, Mapping) else None
-        if schema != SCHEMA:
+        if schema not in READ:
             value = ShownAsIs(f"schema {schema}" if schema is not None else "something else")
-            raise bad_input(source, f"must be measured constants of schema {SCHEMA}", value, REMEDY)
+            raise bad_input(
+                source, f"must be measured constants of schema {READ[0]} or {SCHEMA}", value, REMEDY
+            )
         check_entries(given, ("schema", "version", "key", "tasks"), source)
         if not isinstance(given["key"], str):
             raise bad_input(f"{source}: key", "must be text", given["key"], REMEDY)

@@ -5,24 +5,23 @@ A probe needs no clock and no radio: only which device trains from which version
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dmafl.base.processes.stopping import Interrupted
-from dmafl.calibration.random_jobs import WARM_UP_SLOTS, random_jobs
+from dmafl.calibration.random_jobs import WARM_UP_SLOTS, ProbePlan, probe_jobs
 from dmafl.learning.aggregation import mix
 from dmafl.learning.arrays import Vector
 from dmafl.scenario.model import Task
 from dmafl.theory.course import Course
 from dmafl.theory.jobs import TaskJobs
-from dmafl.training.trainer import Trainer, TrainingOrder
+from dmafl.theory.tested_jobs import TestedJobs
+from dmafl.training.trainer import Tested, Trainer, TrainingOrder
 
 LAST = 5
-"""Evaluations at the end of a probe whose mean loss is its outcome."""
-EVERY = 3
-"""Slots between them."""
+"""Tests at the end of a run whose mean is the loss, or accuracy, that it reached."""
 WARM_UP_STEPS = 20
 WARM_UP_BATCH = 32
 WARM_UP_TESTED_EVERY = 5
@@ -61,46 +60,29 @@ def warmed_up(
     settings = trainer.tasks[task].settings
     jobs = warm_up_jobs(settings, trainer.scenario.fleet.devices, slots, steps)
     model = trainer.first_model(task)
-    tested, losses = [], []
+    tested, tests = [], []
     for k in range(slots):
         order = TrainingOrder(task, int(jobs.device[k]), _WARM_UP_NUMBER + k, 0.0, steps, int(jobs.batch[k]))
         model = mix(model, trainer.train(order, model), settings.mixing)
         if (k + 1) % WARM_UP_TESTED_EVERY == 0:
             tested.append(k + 1)
-            losses.append(trainer.test(task, model, 1.0, False).loss)
-    return WarmUp(model, Course(jobs, tested, losses))
-
-
-@dataclass(frozen=True, eq=False)
-class Probe:
-    """A random schedule and the loss it reached."""
-
-    jobs: TaskJobs
-    loss: float
-    accuracy: float
+            tests.append(trainer.test(task, model, 1.0, False))
+    return WarmUp(model, Course(_tested(jobs, tested, tests)))
 
 
 def run_probes(
     trainer: Trainer,
     task: int,
     numbers: Iterable[int],
+    plan: ProbePlan,
     *,
-    slots: int,
-    largest_steps: int | None = None,
     start: Vector | None = None,
-) -> Iterator[Probe]:
+) -> Iterator[TestedJobs]:
     """The probes with these numbers, one after the other; a number stands for the same probe whenever it is run."""
     scenario, settings = trainer.scenario, trainer.tasks[task].settings
     for number in numbers:
-        jobs = random_jobs(
-            settings,
-            scenario.fleet.devices,
-            slots,
-            seed=scenario.seed,
-            number=number,
-            largest_steps=largest_steps,
-        )
-        yield carry_out(trainer, task, jobs, number, start)
+        jobs = probe_jobs(settings, scenario.fleet.devices, plan, seed=scenario.seed, number=number)
+        yield carry_out(trainer, task, jobs, number, plan.tested, start)
 
 
 def carry_out(
@@ -108,18 +90,18 @@ def carry_out(
     task: int,
     jobs: TaskJobs,
     number: int,
+    tested: Collection[int],
     start: Vector | None = None,
     stop: Callable[[], bool] = lambda: False,
-) -> Probe:
-    """Train under `jobs` from the first model, or from `start`; the probe with the loss that is reached.
+) -> TestedJobs:
+    """Train under `jobs` from the first model, or from `start`, and test after each number of slots in `tested`.
 
     `stop` is called before every slot; if it is true, the probe ends with `Interrupted`.
     """
     models = {0: trainer.first_model(task) if start is None else start}
     slots = len(jobs)
     last_use = {int(version): k for k, version in enumerate(jobs.version)}
-    tested = {slots - EVERY * k for k in range(LAST)}
-    outcomes = []
+    tests = []
     for k in range(slots):
         if stop():
             raise Interrupted
@@ -136,9 +118,14 @@ def carry_out(
         for version in [v for v in models if v <= k and last_use.get(v, -1) <= k]:
             del models[version]
         if k + 1 in tested:
-            outcomes.append(trainer.test(task, models[k + 1], 1.0, False))
-    return Probe(
-        jobs,
-        float(np.mean([test.loss for test in outcomes])),
-        float(np.mean([test.accuracy for test in outcomes])),
-    )
+            tests.append(trainer.test(task, models[k + 1], 1.0, False))
+    return _tested(jobs, sorted(tested), tests)
+
+
+def reached(run: TestedJobs) -> tuple[float, float]:
+    """The loss and accuracy that a run reached: means of its last tests."""
+    return float(run.losses[-LAST:].mean()), float(run.accuracies[-LAST:].mean())
+
+
+def _tested(jobs: TaskJobs, slots: Sequence[int], tests: Sequence[Tested]) -> TestedJobs:
+    return TestedJobs.of(jobs, slots, [test.loss for test in tests], [test.accuracy for test in tests])

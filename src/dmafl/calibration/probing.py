@@ -15,7 +15,7 @@ from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.base.processes.stopping import Interrupted, stop_asked
 from dmafl.calibration.outcome import Outcome
 from dmafl.calibration.probes import carry_out
-from dmafl.calibration.random_jobs import ProbePlan, random_jobs
+from dmafl.calibration.random_jobs import ProbePlan, probe_jobs
 from dmafl.learning.arrays import Vector
 from dmafl.learning.divergence import Diverged
 from dmafl.scenario.model import Scenario
@@ -87,19 +87,13 @@ def _probe(
 ) -> Outcome:
     begun = time.process_time()
     scenario, plan = trainer.scenario, order.plan
-    jobs = random_jobs(
-        trainer.tasks[order.task].settings,
-        scenario.fleet.devices,
-        plan.slots,
-        seed=scenario.seed,
-        number=order.number,
-        largest_steps=plan.largest_steps,
-    )
+    settings = trainer.tasks[order.task].settings
+    jobs = probe_jobs(settings, scenario.fleet.devices, plan, seed=scenario.seed, number=order.number)
     try:
-        reached = carry_out(trainer, order.task, jobs, order.number, starts.get(order.task), stop)
+        run = carry_out(trainer, order.task, jobs, order.number, plan.tested, starts.get(order.task), stop)
     except Diverged:
-        return Outcome(None, None, time.process_time() - begun)
-    return Outcome(reached.loss, reached.accuracy, time.process_time() - begun)
+        return Outcome((), (), (), time.process_time() - begun)
+    return Outcome.of(run, time.process_time() - begun)
 
 
 _here: tuple[Trainers, int, Mapping[int, Vector]] | None = None

@@ -9,7 +9,7 @@ import numpy as np
 from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.base.randomness import generator
 from dmafl.learning.aggregation import mix_weight
-from dmafl.scenario.model import Task
+from dmafl.scenario.model import Scenario, Task
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.mixing import staleness_factor
 
@@ -19,28 +19,56 @@ PROBE_STEPS = (1, 40)
 MIXING = (0.25, 0.9)
 PROBE_SLOTS = 150
 """Aggregations of a probe of a linear model, unless the task has fewer."""
-DEEP_SLOTS, DEEP_STEPS = 60, 20
+DEEP_SLOTS, DEEP_STEPS = 100, 20
 """Aggregations of a probe of any other model, and most steps of its jobs: such steps are costly."""
+PROBES, DEEP_PROBES = 48, 24
+"""Probes of a task with a linear model, and with any other: each is tested many times, so that few tell enough."""
+TESTED_EVERY, DEEP_TESTED_EVERY = 3, 10
+"""Slots between two tests of a probe."""
 WARM_UP_SLOTS = 60
-DESIGN = 2
-"""Version of the design: raised when the same number means another schedule than before."""
+DESIGN = 3
+"""Version of the design: raised when the same number means another schedule than before, or other tests."""
 
 
 @dataclass(frozen=True)
 class ProbePlan:
-    """How long the probes of a task are."""
+    """How many probes a task has, how long they are, and how often they are tested."""
 
     slots: int
     largest_steps: int
     warm_up_slots: int
     """Aggregations before the probes, from the first model; 0: probes begin with the first model."""
+    tested_every: int = TESTED_EVERY
+    probes: int = PROBES
+    """How many, where nothing else is asked for."""
+
+    @property
+    def tested(self) -> list[int]:
+        """Numbers of slots after which a probe is tested: to its end, from about a tenth of it on."""
+        first = max(1, self.slots // 10)
+        return [
+            k for k in range(1, self.slots + 1) if (self.slots - k) % self.tested_every == 0 and k >= first
+        ]
 
 
 def probe_plan(task: Task) -> ProbePlan:
     """Linear models are probed from the first model; others from a warmed-up one, which costs less and says more."""
     if task.model == "softmax":
         return ProbePlan(min(task.slots, PROBE_SLOTS), most_steps(task), 0)
-    return ProbePlan(DEEP_SLOTS, max(DEEP_STEPS, task.steps_min), WARM_UP_SLOTS)
+    steps = max(DEEP_STEPS, task.steps_min)
+    return ProbePlan(DEEP_SLOTS, steps, WARM_UP_SLOTS, DEEP_TESTED_EVERY, DEEP_PROBES)
+
+
+def probe_counts(scenario: Scenario, probes: int | None) -> dict[str, int]:
+    """Probes of every task by name: this number of each, or for None the usual ones."""
+    return {
+        name: probe_plan(task).probes if probes is None else probes for name, task in scenario.tasks.items()
+    }
+
+
+def probe_jobs(task: Task, devices: int, plan: ProbePlan, *, seed: int, number: int) -> TaskJobs:
+    """The schedule of the probe with this number."""
+    return random_jobs(task, devices, plan.slots, seed=seed, number=number, largest_steps=plan.largest_steps)
 
 
 def most_steps(task: Task) -> int:

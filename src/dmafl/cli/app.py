@@ -23,6 +23,7 @@ from dmafl.cli import (
     report_command,
     reproduce_command,
     run_command,
+    size_command,
     sweep_command,
 )
 from dmafl.cli.completion import PRESETS, offer
@@ -106,6 +107,7 @@ def check(
 
 app.command()(measure_command.measure)
 app.command()(plan_command.plan)
+app.command()(size_command.size)
 app.command()(replan_command.replan)
 
 

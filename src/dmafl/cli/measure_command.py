@@ -15,8 +15,13 @@ def measure(
     scenario: ScenarioArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write.")] = Path("measured.json"),
     probes: Annotated[
-        int, typer.Option(help="Probe runs of each task, 12 or more; 0: constants alone.", min=0)
-    ] = 48,
+        int | None,
+        typer.Option(
+            help="Probe runs of each task, 12 or more; 0: constants alone. Left out: 48 for linear models, 24 "
+            "for others.",
+            min=0,
+        ),
+    ] = None,
     workers: Annotated[int, typer.Option(help="Processes that probe; 0: as many as cores.", min=0)] = 0,
     data_dir: DataDir = None,
     no_cache: Annotated[

@@ -8,6 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dmafl.cli.completion import SOLVERS, offer
+from dmafl.cli.goal_options import (
+    AccuracyGoal,
+    Confidence,
+    Deadline,
+    DeviceEnergy,
+    FleetEnergy,
+    LossGoal,
+    MakeBest,
+    StationEnergy,
+    with_goals,
+)
 from dmafl.cli.shared import (
     DataDir,
     DissimilarityName,
@@ -44,12 +55,23 @@ def plan(
     seed: Annotated[int, typer.Option(help="Seed of the solver's random moves.")] = 0,
     workers: MeasuringWorkers = 0,
     data_dir: DataDir = None,
+    accuracy: AccuracyGoal = None,
+    loss: LossGoal = None,
+    device_energy: DeviceEnergy = None,
+    fleet_energy: FleetEnergy = None,
+    station_energy: StationEnergy = None,
+    deadline: Deadline = None,
+    make_best: MakeBest = None,
+    confidence: Confidence = None,
     picture: Annotated[Path | None, typer.Option(help="Also draw the timeline: .png, .svg or .pdf.")] = None,
     trace: Annotated[
         Path | None, typer.Option(help="Also draw the iterations of the solver sca: .png, .svg or .pdf.")
     ] = None,
 ) -> None:
-    """Plan who trains what when with how much work, and say what it is worth."""
+    """Plan who trains what when with how much work, and say what it is worth.
+
+    With goals, in the scenario or as options, the planner chooses numbers of aggregations and weights too.
+    """
     one_thread()
     from dmafl.base.errors import bad_input
     from dmafl.calibration.measured import read_measured
@@ -70,7 +92,18 @@ def plan(
     if trace is not None and solver != "sca":
         raise bad_input("trace", "needs the solver sca", solver, "Add --solver sca, or leave --trace out.")
     iterations: list[Iteration] = []
-    loaded, out = load(scenario), console()
+    out = console()
+    loaded = with_goals(
+        load(scenario),
+        accuracy=accuracy,
+        loss=loss,
+        device_energy=device_energy,
+        fleet_energy=fleet_energy,
+        station_energy=station_energy,
+        deadline=deadline,
+        make_best=make_best,
+        confidence=confidence,
+    )
     with MeasureView(out) as view:
         prepared = prepare(
             loaded,
@@ -84,7 +117,7 @@ def plan(
             data_dir=data_dir,
             measuring=view,
         )
-    bound = lower_bound(prepared.problem)
+    bound = None if loaded.goals.given else lower_bound(prepared.problem)  # weights are not known yet
     with PlanView(out, bound) as prepared.effort.watch:
         made = prepared.solve(solver, seed, iterations.append)
     write_plan(made, output)

@@ -82,7 +82,8 @@ def _costs(problem: Problem, task: TaskProblem, decisions: Sequence[TaskDecision
     download_J = world.download_J(flat, times.download_s.ravel()).reshape(n, G)
     energy = task.price_of_J * (problem.c2 * device_J + problem.c3 * download_J).sum(axis=1)
     late = (times.end_s - task.window_s[device]).max(axis=1)
-    return BatchedCosts(task.weight * loss + energy, times.end_s[:, -1], late, device_J)
+    total = task.weight * loss + energy + task.time_cost(times.end_s)
+    return BatchedCosts(total, times.end_s[:, -1], late, device_J)
 
 
 def _laid_end_to_end(

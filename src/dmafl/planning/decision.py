@@ -164,11 +164,13 @@ class Cost:
     """c_1 gamma_j Loss_j."""
     energy: float
     """Weighted energy."""
+    time: float
+    """Of the time until the last upload has ended."""
 
     @property
     def total(self) -> float:
         """Their sum."""
-        return self.loss + self.energy
+        return self.loss + self.energy + self.time
 
 
 def cost_of(problem: Problem, task: TaskProblem, decision: TaskDecision) -> Cost:
@@ -179,7 +181,11 @@ def cost_of(problem: Problem, task: TaskProblem, decision: TaskDecision) -> Cost
 def cost_at(problem: Problem, task: TaskProblem, decision: TaskDecision, times: Times) -> Cost:
     """The same where the times are known already."""
     jobs = jobs_from(problem, task, decision, times)
-    return Cost(task.weight * task.loss_model.value(jobs), energy_cost(problem, task, decision, times))
+    return Cost(
+        loss=task.weight * task.loss_model.value(jobs),
+        energy=energy_cost(problem, task, decision, times),
+        time=float(task.time_cost(times.end_s)),
+    )
 
 
 def late_s(task: TaskProblem, decision: TaskDecision, times: Times | None = None) -> float:

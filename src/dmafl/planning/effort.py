@@ -17,6 +17,10 @@ EFFORT = 30.0
 """Effort for a plan, in units of about a second of an ordinary machine."""
 
 
+LEAST = 1e-3
+"""The smallest effort that another may leave."""
+
+
 def _must_be_positive(name: str, value: float, remedy: str) -> None:
     if not value > 0:
         raise bad_input(name, "must be > 0", value, f"Give {remedy}.")
@@ -135,6 +139,26 @@ class Effort:
     def part(self, share: float) -> Effort:
         """An effort that ends after this share of what is left."""
         return self._like(self.used + share * max(self.amount - self.used, 0.0), self._share_of_time)
+
+    def separate(self, share: float) -> Effort:
+        """An effort of its own, with this share of the work and of the time that are left, for another problem.
+
+        What is found with it is not mixed up with what was found before; `add` counts it here afterwards.
+        """
+        count, left_s = self._count, self.time_left_s
+        amount = max(share * (self.amount - self.used), LEAST)
+        limit_s = max(share * left_s, LEAST) if self.timed else None
+        return Effort(amount, limit_s, self.watch, count.stop_asked)
+
+    def add(self, other: Effort) -> None:
+        """Count the work that was done with an effort of its own, and that the clock ended it if it did."""
+        self._count.used += other.used
+        self._count.cut_off = self._count.cut_off or other.cut_off
+
+    @property
+    def stop_asked(self) -> Callable[[], bool]:
+        """Says whether a stop is asked for."""
+        return self._count.stop_asked
 
     def hurried(self, share: float) -> Effort:
         """The same effort with only this share of the time limit, if there is one."""

@@ -1,4 +1,4 @@
-"""What each kind of work costs, in seconds of an ordinary machine. docs/planner.md says how this was measured."""
+"""What each kind of work costs, in seconds of an ordinary machine. docs/planner-inside.md: how this was measured."""
 
 from __future__ import annotations
 

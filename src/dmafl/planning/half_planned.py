@@ -47,4 +47,5 @@ def _plan(problem: Problem, roomy: Problem, incumbent: Incumbent, solver: str) -
         quality=PlanQuality(problem.quality, problem.dissimilarity),
         objective=evaluation.objective,
         terms=evaluation.terms,
+        predicted=evaluation.predicted,
     )

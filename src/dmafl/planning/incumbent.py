@@ -36,9 +36,18 @@ def better(a: Incumbent, b: Incumbent) -> Incumbent:
     return min(a, b, key=order)
 
 
+ROUNDING = 1e-9
+"""Share of a limit by which sums of many numbers may be off."""
+
+
+def keeps_limits(incumbent: Incumbent) -> bool:
+    """Whether no limit is broken."""
+    return incumbent.violation <= ROUNDING
+
+
 def order(incumbent: Incumbent) -> tuple[float, float]:
     """Those that keep the limits first, then by cost."""
-    return max(incumbent.violation - 1e-9, 0.0), incumbent.objective
+    return max(incumbent.violation - ROUNDING, 0.0), incumbent.objective
 
 
 def share_gained(before: float, after: float) -> float:

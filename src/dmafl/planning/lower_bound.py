@@ -1,15 +1,15 @@
-"""A value that no plan can go below, from relaxations that can be proved (docs/planner.md).
+"""A value that no plan can go below, from relaxations that can be proved (docs/planner-inside.md).
 
-Every slot gets its cheapest transfers, every sample the cheapest computation at the lowest frequency, models are always
-fresh, devices of no dissimilarity, windows, batteries and the CPU do not bind. What is left is how much work to do.
+Tasks are bounded one by one: batteries and the CPU that they share do not bind.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from dmafl.base.arrays import FloatArray
+from dmafl.planning.loss_models.job_costs import JobCosts
 from dmafl.planning.problem import Problem, TaskProblem
+from dmafl.world.mobility import Static
 
 
 def lower_bound(problem: Problem) -> float | None:
@@ -25,16 +25,23 @@ def lower_bound(problem: Problem) -> float | None:
 def _of_task(problem: Problem, task: TaskProblem) -> float | None:
     if task.past is not None:
         return None
-    joule = task.price_of_J * problem.c2 * problem.energy_per_work(task) * task.lowest_Hz**2
-    sample_cost = float(joule[task.usable].min())  # of the cheapest sample
-    rest = task.loss_model.lower_bound(task.frame, sample_cost)
-    return None if rest is None else float(_cheapest_transfers(problem, task).sum()) + rest
+    return task.loss_model.lower_bound(task.frame, job_costs(problem, task))
 
 
-def _cheapest_transfers(problem: Problem, task: TaskProblem) -> FloatArray:
-    """Per slot the least that an uplink and any downlink of a version it may receive cost, (G,)."""
-    up = task.price_of_J * problem.c2 * problem.upload_J(task)[task.usable].min(axis=0)
-    down = task.price_of_J * problem.c3 * problem.download_J(task)[task.usable].min(axis=0)
-    stale = task.most_stale
-    padded = np.concatenate([np.full(stale, np.inf), down])
-    return np.asarray(up + np.lib.stride_tricks.sliding_window_view(padded, stale + 1).min(axis=1))
+def job_costs(problem: Problem, task: TaskProblem) -> JobCosts:
+    """What jobs of a task cost at least. The tables of transfers hold for devices that stay where they are."""
+    who = task.usable
+    known = float(isinstance(problem.world.mobility, Static))
+    joule = task.price_of_J * problem.c2
+    return JobCosts(
+        upload=known * joule * problem.upload_J(task)[who],
+        download=known * task.price_of_J * problem.c3 * problem.download_J(task)[who],
+        upload_s=known * task.upload_s[who],
+        download_s=known * task.download_s[who],
+        sample=joule * problem.energy_per_work(task)[who],
+        cycles=task.cycles[who],
+        lowest_Hz=task.lowest_Hz[who],
+        highest_Hz=np.maximum(problem.world.devices.frequency_max_Hz, task.lowest_Hz)[who],
+        window_s=float(task.window_s[who].max()),
+        most_in_flight=task.most_in_flight,
+    )

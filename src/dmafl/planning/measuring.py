@@ -13,11 +13,9 @@ if TYPE_CHECKING:
     from dmafl.calibration.measured import Measured
 
 
-def probes_for(quality: str) -> int:
-    """How many probes a quality needs: only the prediction is fitted to any. Refuses a quality that there is not."""
-    from dmafl.calibration.measure import PROBES
-
-    return PROBES if loss_model_kind(quality).needs_probes else 0
+def probes_for(quality: str) -> int | None:
+    """How many probes a quality needs: the prediction the usual ones (None), others none. Refuses unknown qualities."""
+    return None if loss_model_kind(quality).needs_probes else 0
 
 
 def measured_for(
@@ -32,4 +30,4 @@ def measured_for(
     from dmafl.calibration.measure import measure
 
     probes = probes_for(quality)
-    return measure(scenario, probes=probes, workers=workers, data_dir=data_dir, watcher=watcher)
+    return measure(scenario.as_asked, probes=probes, workers=workers, data_dir=data_dir, watcher=watcher)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmafl.planning.effort import EFFORT, Effort, Watch
+from dmafl.planning.goals.plan_for_goals import plan_for_goals
 from dmafl.planning.measuring import measured_for
 from dmafl.planning.one_thread import one_thread
 from dmafl.planning.problem import Problem
@@ -32,17 +33,32 @@ class Prepared:
     estimates: dict[str, TaskEstimates]
     measured: Measured
     effort: Effort
+    participation: float = 0.0
 
     def solve(
         self, solver: str = "auto", seed: int = 0, watch_sca: Callable[[Iteration], None] | None = None
     ) -> Plan:
-        """The plan that `solver` finds."""
+        """The plan that `solver` finds; for goals, with numbers of aggregations and weights that it finds too."""
+        constants = constants_of(self.problem, self.estimates) | {"measured": self.measured.key}
+        goals = self.problem.world.scenario.goals
+        if goals.given and goals.decided is None:
+            return plan_for_goals(
+                self.problem.world,
+                self.estimates,
+                effort=self.effort,
+                solver=solver,
+                seed=seed,
+                quality=self.problem.quality,
+                dissimilarity=self.problem.dissimilarity,
+                participation=self.participation,
+                constants=constants,
+            )
         return solve(
             self.problem,
             solver=solver,
             effort=self.effort,
             seed=seed,
-            constants=constants_of(self.problem, self.estimates) | {"measured": self.measured.key},
+            constants=constants,
             watch_sca=watch_sca,
         )
 
@@ -73,7 +89,7 @@ def prepare(
     problem = problem_in_time(
         counted, world, estimates, quality=quality, dissimilarity=dissimilarity, participation=participation
     )
-    return Prepared(problem, estimates, measured, counted)
+    return Prepared(problem, estimates, measured, counted, participation)
 
 
 @one_thread()

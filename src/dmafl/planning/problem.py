@@ -1,15 +1,17 @@
 """The planning problem: what a plan may choose, what limits it, and what it costs.
 
-    minimise  c_1 sum_j gamma_j Loss_j + sum_j (chi_j / G_j) sum_jobs [c_2 (E^U + E^C) + c_3 E^D]
+    minimise  c_1 sum_j gamma_j Loss_j + sum_j (chi_j / G_j) (sum_jobs [c_2 (E^U + E^C) + c_3 E^D] + W H_j)
 
 over jobs (device, version received) of every slot and their steps e, batch B, frequency f and times, subject to rules
-S0 to S8 (`dmafl.schedule.rules`). Every solver reads this; the world and the theory give every number.
+S0 to S8 (`dmafl.schedule.rules`). H_j is when the task's last upload ends, W the price of time, which the paper does
+not have (0). Every solver reads this; the world and the theory give every number. With
+goals, chi_j takes the place of chi_j / G_j, and prices that were found that of c_1 gamma_j (`dmafl.planning.goals`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +23,7 @@ from dmafl.planning.loss_models.base import LossModel
 from dmafl.planning.loss_models.registry import LossModelKind, loss_model_kind
 from dmafl.planning.loss_models.task_frame import TaskFrame
 from dmafl.planning.task_estimates import TaskEstimates
-from dmafl.scenario.model import Task
+from dmafl.scenario.model import Scenario, Task
 from dmafl.theory.mixing import staleness_factor
 from dmafl.world.mobility import Static
 from dmafl.world.physics.transmission import transfer_J
@@ -61,15 +63,17 @@ class TaskProblem:
     settings: Task
     loss_model: LossModel
     weight: float
-    """c_1 gamma_j: cost of a unit of loss."""
+    """c_1 gamma_j: cost of a unit of loss; with goals, its price."""
     price_of_J: float
-    """chi_j / G_j: cost of a joule, before c_2 and c_3."""
+    """chi_j / G_j: cost of a joule, before c_2 and c_3; with goals chi_j, for G_j is chosen."""
+    time_price_W: float
+    """W: joules that the task may cost to end a second sooner."""
     download_s: FloatArray
     """T^D by device and version, (I, G)."""
     upload_s: FloatArray
     """T^U by device and slot, (I, G)."""
     window_s: FloatArray
-    """T^QoE by device, (I,)."""
+    """T^QoE by device, or the deadline where that is earlier, (I,)."""
     cycles: FloatArray
     """c: CPU cycles of a sample, (I,)."""
     lowest_Hz: FloatArray
@@ -79,8 +83,20 @@ class TaskProblem:
     """Devices that may train this task."""
     fewest_slots: int
     """Slots that every usable device must complete: the participation floor."""
+    estimates: TaskEstimates | None = None
+    """What is known of the task, for predictions."""
     past: Past | None = None
     """The first slots, if a plan is being revised: they stay as they are."""
+
+    @property
+    def price_of_s(self) -> float:
+        """Cost of a second until the task's last upload has ended."""
+        return self.price_of_J * self.time_price_W
+
+    def time_cost(self, end_s: FloatArray) -> FloatArray:
+        """What the task's time costs, by the ends of its slots, (G,) or (n, G); 0 where it is free, even if endless."""
+        last_s = end_s.max(axis=-1, initial=0.0)
+        return np.asarray(self.price_of_s * last_s if self.price_of_s else np.zeros_like(last_s))
 
     @property
     def first_free(self) -> int:
@@ -201,12 +217,17 @@ def make_problem(
     if not 0.0 <= participation <= 1.0:
         raise bad_input("participation", "must lie in [0, 1]", participation, "Use 0 for no floor.")
     _must_fit(world)
+    world = _within_limit_of_devices(world)
     seen, d = world.as_planned(), world.devices
     J, I = world.task_count, world.device_count  # noqa: E741
     side_by_side = d.frequency_min_Hz * J <= d.frequency_max_Hz * (1 + 1e-12)
     turns = not bool(side_by_side.all())
     share_Hz = d.frequency_max_Hz if turns else d.frequency_max_Hz / J
-    weight = kind.weight_in(world.scenario.objective)
+    objective = world.scenario.objective
+    weight = kind.weight_in(objective)
+    goals, decided = world.scenario.goals, world.scenario.goals.decided
+    ends = (goals.deadline_s, None if decided is None else decided.end_s)
+    last_s = min((end for end in ends if end is not None), default=np.inf)
     tasks = []
     for number, (name, settings) in enumerate(world.scenario.tasks.items()):
         download_s, upload_s = _transfers(seen, number, settings.slots, look)
@@ -216,27 +237,50 @@ def make_problem(
                 name=name,
                 settings=settings,
                 loss_model=kind.make(estimates[name], settings, dissimilarity),
-                weight=weight * settings.importance,
-                price_of_J=settings.energy_weight / settings.slots,
+                weight=_price_of_loss(world.scenario, name, weight),
+                price_of_J=settings.energy_weight / (1 if goals.given else settings.slots),
+                time_price_W=objective.time_price_W,
                 download_s=download_s,
                 upload_s=upload_s,
-                window_s=d.window_s[:, number],
+                window_s=np.minimum(d.window_s[:, number], last_s),
                 cycles=d.cycles_per_sample[:, number],
                 lowest_Hz=d.frequency_min_Hz,
                 highest_Hz=np.maximum(share_Hz, d.frequency_min_Hz),
                 usable=np.arange(I),
                 fewest_slots=int(participation * settings.slots / I),
+                estimates=estimates[name],
             )
         )
-    objective = world.scenario.objective
     return Problem(
         world=world,
         tasks=tuple(tasks),
-        c2=objective.device_energy_weight,
-        c3=objective.station_energy_weight,
+        c2=objective.device_energy_weight + (0.0 if decided is None else decided.fleet_price),
+        c3=objective.station_energy_weight + (0.0 if decided is None else decided.station_price),
         quality=kind.name,
         dissimilarity=dissimilarity,
         one_after_another=turns,
+    )
+
+
+def _price_of_loss(scenario: Scenario, name: str, weight: float) -> float:
+    """What a unit of loss of a task costs; `weight`: c_1.
+
+    In total joules the paper's objective of one task, times G, has c_1 gamma G: what holds for tasks without a goal.
+    """
+    task, goals = scenario.tasks[name], scenario.goals
+    if not goals.given:
+        return weight * task.importance
+    found = None if goals.decided is None else goals.decided.loss_price_J.of(name)
+    return weight * task.importance * task.slots if found is None else found
+
+
+def _within_limit_of_devices(world: World) -> World:
+    """The world with batteries of at most what a device may spend: a user's own devices may have larger ones."""
+    limit = world.scenario.goals.device_energy_J
+    if limit is None or (world.devices.battery_J <= limit).all():
+        return world
+    return replace(
+        world, devices=replace(world.devices, battery_J=np.minimum(world.devices.battery_J, limit))
     )
 
 

@@ -110,10 +110,10 @@ def replan(
 
 
 def with_past(problem: Problem, state: State) -> Problem:
-    """The problem of what is left."""
+    """The problem of what is left; a task of which nothing has begun may not begin before now either."""
     pasts = state.pasts(problem.world.as_planned())
     tasks = tuple(
-        replace(task, past=past if len(past) else None)
+        replace(task, past=past if len(past) or state.now_s > 0 else None)
         for task, past in zip(problem.tasks, pasts, strict=True)
     )
     return replace(problem, tasks=tasks)

@@ -12,6 +12,7 @@ from dmafl.planning.decision import TaskDecision
 from dmafl.planning.effort import UNLIMITED, CutOff, Effort
 from dmafl.planning.incumbent import Incumbent, better, incumbent_of
 from dmafl.planning.infeasibility import (
+    breaks_limits,
     broken_rules,
     certain_infeasibility,
     no_plan_in_time,
@@ -127,7 +128,7 @@ def _first(
     for in_flight in (2**k for k in range(most.bit_length())):  # stale jobs are worth less
         effort.look()
         decisions = [in_turn(task, in_flight) for task in problem.tasks]
-        if not remaining_infeasibility(problem, decisions):
+        if not breaks_limits(problem, decisions):
             break
     else:
         decisions = repaired(problem, [fastest(problem, task, effort) for task in problem.tasks], effort)
@@ -173,6 +174,7 @@ def finished(
         objective=evaluation.objective,
         terms=evaluation.terms,
         constants=constants or {},
+        predicted=evaluation.predicted,
     )
     if not plan.executable:
         raise Infeasible(*broken_rules(plan.checks))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
-import numpy as np
-
+from dmafl.calibration.carried_over import constants_for
 from dmafl.calibration.measured import Measured, for_prediction
 from dmafl.scenario.model import Scenario
 from dmafl.theory.calibrated import Calibration
-from dmafl.theory.constants import PER_DEVICE, Constants
+from dmafl.theory.constants import Constants
 from dmafl.theory.label_mix import LabelMix
 
 
@@ -31,8 +29,8 @@ def estimates_from(
 ) -> dict[str, TaskEstimates]:
     """By task; `labels` are those of another partition than the one measured, e.g. of another seed.
 
-    For another partition, constants of devices are the measured mean over devices, and dissimilarities follow the
-    labels: the mean measured one, spread over devices as that of their labels is.
+    For another partition constants are carried over (`constants_for`); for another number of devices all that is
+    measured must be carried over first (`carried_over`).
     """
     estimates = {}
     for name in scenario.tasks:
@@ -41,16 +39,6 @@ def estimates_from(
         if labels is not None and labels.get(name) is not None:
             mix = labels[name]
             assert mix is not None
-            constants = _for_partition(constants, mix)
+            constants = constants_for(constants, mix)
         estimates[name] = TaskEstimates(constants, for_prediction(constants, mix), mix, task.calibration)
     return estimates
-
-
-def _for_partition(constants: Constants, labels: LabelMix) -> Constants:
-    even: dict[str, Any] = {
-        name: np.full(constants.devices, float(getattr(constants, name).mean())) for name in PER_DEVICE
-    }
-    shape = for_prediction(constants, labels).gram
-    size = float(np.diag(constants.gram).mean()) / max(float(np.diag(shape).mean()), 1e-300)
-    delta = np.diag(shape) / max(float(np.diag(shape).mean()), 1e-300) * float(constants.dissimilarity.mean())
-    return replace(constants, **(even | {"gram": shape * size, "dissimilarity": delta}))

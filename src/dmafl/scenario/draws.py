@@ -67,14 +67,14 @@ class Draw:
         """The draw that a TOML or JSON value describes; pydantic reports errors in it."""
         if isinstance(given, Draw):
             return given
-        if _is_number(given):
+        if is_number(given):
             return cls("constant", (float(given),))
         if not isinstance(given, dict):
             raise PydanticCustomError("draw_type", "must be a number or a distribution")
         if len(given) != 1 or next(iter(given)) not in KINDS:
             raise PydanticCustomError("draw_kind", "must name exactly one of " + ", ".join(KINDS))
         kind, values = next(iter(given.items()))
-        if not isinstance(values, list | tuple) or not values or not all(map(_is_number, values)):
+        if not isinstance(values, list | tuple) or not values or not all(map(is_number, values)):
             raise PydanticCustomError("draw_values", "must list numbers, e.g. { uniform = [1.0, 2.0] }")
         if len(values) > MOST_CHOICES:
             raise PydanticCustomError("draw_length", f"must list at most {MOST_CHOICES:,} numbers")
@@ -104,7 +104,8 @@ def uniform(low: float, high: float) -> Draw:
     return Draw("uniform", (low, high))
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, whole or not; one that is not finite is refused."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     try:

@@ -89,12 +89,24 @@ DRIFT = Limits(0, 1e6, "not seen in a lifetime; a loss of 1 in a microsecond", l
 # Weights of the objective, and constants of the bounds
 WEIGHT_OF_TASK = Limits(0, 1e12, "1,000 times beyond the paper's 1e-9 to 1e9", least=1e-12)
 WEIGHT_OF_ENERGY = Limits(0, 1e12, "12 orders of magnitude either way", least=1e-12)
+PRICE_OF_TIME = Limits(
+    0, 1e12, "less than any clock needs; a third of all power stations", least=1e-12, unit="W"
+)
 WEIGHT_OF_LOSS = Limits(0, 1e15, "less than any job's energy; quality at any price", least=1e-15, unit="J")
 WEIGHT_OF_PRINTED_BOUND = Limits(
     0, 1e15, "a millionth of the default; quality at any price", least=1e-15, unit="J"
 )
 GRADIENT = Limits(1e-12, 1e12, "no gradient at all; that of a model that diverged")
 CONVEXITY = Limits(0, 1e12, "convex; beyond the smoothness of any network", least=1e-12)
+
+# Goals
+ACCURACY = Limits(0, 1, "nothing is right; everything is")
+LARGEST_LOSS = Limits(1e-9, 1e9, "nothing is ever wrong; a model that diverged")
+ENERGY_LIMIT = Limits(1e-9, 1e12, "not enough for one job; a power station's day", unit="J")
+DEADLINE = Limits(1e-6, 1e9, "shorter than any frame of a radio; 32 years", unit="s")
+CONFIDENCE = Limits(0.01, 0.99, "one run of a hundred; all but one: probes tell no more")
+PRICE_OF_LOSS = Limits(0, 1e30, "loss does not count; nothing else does", unit="J")
+PRICE_OF_LIMIT = Limits(0, 1e30, "the limit does not bind; nothing else counts")
 
 # Tests
 SLOTS_BETWEEN_TESTS = Limits(1, 1_000_000, "a test of every model; only the last one", unit="slot")

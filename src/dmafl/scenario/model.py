@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 from dmafl.scenario import limits
 from dmafl.scenario.draws import constant, uniform
 from dmafl.scenario.fields import Section, contradiction, field
+from dmafl.scenario.goals import Goals
 from dmafl.scenario.network import Channel, Fleet, Mobility
 from dmafl.scenario.task import Drift, Task
 
@@ -23,6 +24,7 @@ __all__ = [
     "Drift",
     "Evaluation",
     "Fleet",
+    "Goals",
     "Mobility",
     "Objective",
     "Scenario",
@@ -34,6 +36,9 @@ __all__ = [
 ]
 
 SCHEMA = 1
+ADDED = ("objective.time_price_W",)
+"""Settings that are younger than the format. Where one is left out it has its default, which never changes, and which
+no preset replaces."""
 
 
 class Objective(Section):
@@ -51,6 +56,9 @@ class Objective(Section):
     device_energy_weight: float = field(1.0, "Weight of the devices' energy.", limits.WEIGHT_OF_ENERGY, "c_2")
     station_energy_weight: float = field(
         1.0, "Weight of the base station's energy.", limits.WEIGHT_OF_ENERGY, "c_3"
+    )
+    time_price_W: float = field(
+        0.0, "Joules that a task may cost to end a second sooner. The paper has 0.", limits.PRICE_OF_TIME
     )
 
 
@@ -127,6 +135,7 @@ class Scenario(Section):
     theory: Theory = Theory()
     schemes: Schemes = Schemes()
     evaluation: Evaluation = Evaluation()
+    goals: Goals = Goals()
     tasks: dict[str, Task] = Field(default_factory=lambda: {"mnist": Task()})
     _folder: Path = PrivateAttr(default=Path())
 
@@ -156,6 +165,11 @@ class Scenario(Section):
                     "Rename the task's section.",
                 )
         object.__setattr__(self, "tasks", Tasks(self.tasks))
+        self.goals.check_tasks(list(self.tasks))
+        for name, task in self.tasks.items():
+            if self.goals.given and task.energy_weight == 0:
+                rule = "must be > 0 with goals, which are about joules"
+                raise contradiction(f"tasks.{name}.energy_weight", rule, "0", "Set it to 1.")
         return self
 
     def in_folder(self, folder: Path) -> Self:
@@ -172,6 +186,38 @@ class Scenario(Section):
     def plain(self) -> dict[str, Any]:
         """As nested plain values with every field, as TOML and JSON hold them."""
         return self.model_dump(mode="python")
+
+    def recorded(self) -> dict[str, Any]:
+        """As `plain`, without added settings that have their defaults: files and checksums stay what they were."""
+        plain = self.plain()
+        for key in ADDED:
+            section, name = key.split(".")
+            info = type(getattr(self, section)).model_fields[name]
+            if plain[section][name] == info.default:
+                del plain[section][name]
+        if self.goals == Goals():
+            del plain["goals"]
+        return plain
+
+    @property
+    def as_asked(self) -> Self:
+        """The scenario before a planner decided anything for its goals; itself where none did."""
+        decided = self.goals.decided
+        if decided is None:
+            return self
+        tasks = {
+            name: task.model_copy(update={"slots": decided.slots[name]}) for name, task in self.tasks.items()
+        }
+        asked = self.goals.model_copy(update={"decided": None})
+        copy = self.model_copy(update={"tasks": Tasks(tasks), "goals": asked})
+        return copy.in_folder(self.folder)
+
+    def settled_by(self, other: Scenario) -> Self:
+        """This scenario with what a planner decided for the same goals in `other`; itself where it did not."""
+        same = other.as_asked.model_copy(update={"seed": self.seed}) == self
+        if other.goals.decided is None or self.goals.decided is not None or not same:
+            return self
+        return self.model_copy(update={"tasks": other.tasks, "goals": other.goals}).in_folder(self.folder)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scenario) and self.plain() == other.plain()

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from dmafl.base.errors import bad_input
 from dmafl.base.files import parse_toml, read_text, write_text
+from dmafl.scenario.by_task import ByTask
 from dmafl.scenario.draws import KINDS, Draw
 from dmafl.scenario.fields import FieldRow, Section, rows
 from dmafl.scenario.model import Scenario
@@ -74,7 +75,7 @@ def dumps(scenario: Scenario) -> str:
 
 def _sections(scenario: Scenario) -> Iterator[tuple[str, Section]]:
     yield "", scenario
-    for name in ("fleet", "channel", "mobility", "objective", "theory", "schemes", "evaluation"):
+    for name in ("fleet", "channel", "mobility", "objective", "theory", "schemes", "evaluation", "goals"):
         yield name, getattr(scenario, name)
     for name, task in scenario.tasks.items():
         yield f"tasks.{name}", task
@@ -94,7 +95,11 @@ def _field_lines(row: FieldRow, value: Any, in_preset: Any) -> list[str]:
 def _toml(value: Any) -> str:
     import tomlkit
 
-    plain = value.plain() if isinstance(value, Draw) else list(value) if isinstance(value, tuple) else value
+    plain = list(value) if isinstance(value, tuple) else value
+    if isinstance(value, Draw | ByTask):
+        plain = value.plain()
+    elif isinstance(value, Section):
+        plain = value.model_dump(mode="python", exclude_none=True)
     if isinstance(plain, dict):
         table = tomlkit.inline_table()
         table.update(plain)

@@ -126,11 +126,20 @@ def _of_batch(
     return EarliestTimes(received, starts, downloads, tau[:, 1:])
 
 
-def earliest_ends(version: IntArray, length_s: FloatArray) -> FloatArray:
-    """When the slots of one schedule complete at the earliest, with the versions as given [s], (G,)."""
+def earliest_ends(version: IntArray, length_s: FloatArray, begun: Begun | None = None) -> FloatArray:
+    """When the slots of one schedule complete at the earliest, with the versions as given [s], (G,).
+
+    The slots of `begun` keep their times.
+    """
     tau = [0.0]
-    for v, length in zip(version.tolist(), length_s.tolist(), strict=True):
-        tau.append(max(tau[-1], tau[v] + length))
+    if begun is None:
+        for v, length in zip(version.tolist(), length_s.tolist(), strict=True):
+            tau.append(max(tau[-1], tau[v] + length))
+        return np.asarray(tau[1:])
+    first = len(begun.end_s)
+    tau += begun.end_s.tolist()
+    for v, length in zip(version[first:].tolist(), length_s[first:].tolist(), strict=True):
+        tau.append(max(tau[-1], max(tau[v], begun.now_s) + length))
     return np.asarray(tau[1:])
 
 

@@ -12,11 +12,16 @@ from dmafl.schedule.checks import Check
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.plan_quality import NO_QUALITY, PlanQuality
 from dmafl.schedule.plan_status import PlanStatus
+from dmafl.schedule.predicted_accuracy import PredictedAccuracy
 from dmafl.schedule.rules import check_schedule
 from dmafl.schedule.timeline import Timeline, replay
 from dmafl.world.world import World
 
 SCHEMA = 2
+ENERGIES = ("uplink_J", "compute_J", "downlink_J")
+TIME = "time_s"
+SUM = "quality"
+"""Terms of a task beside the parts of its quality: energies, time where it has a price, and the sum of these parts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +38,8 @@ class Plan:
     objective: float | None = None
     terms: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     constants: Mapping[str, Any] = field(default_factory=dict)
+    predicted: Mapping[str, PredictedAccuracy] = field(default_factory=dict)
+    """By task: the accuracy that goes with its predicted loss; empty where nothing measured tells it."""
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -43,6 +50,10 @@ class Plan:
     def checks(self) -> tuple[Check, ...]:
         """Rules S0-S8, evaluated on a replay."""
         return check_schedule(self.world.as_planned(), self.schedule)
+
+    def quality_parts(self, task: str) -> dict[str, float]:
+        """The terms that add up to the quality of a task."""
+        return {term: value for term, value in self.terms[task].items() if term not in (*ENERGIES, TIME, SUM)}
 
     @property
     def executable(self) -> bool:

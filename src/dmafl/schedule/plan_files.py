@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.plan import SCHEMA, Plan
 from dmafl.schedule.plan_quality import PlanQuality
 from dmafl.schedule.plan_status import PlanStatus
+from dmafl.schedule.predicted_accuracy import PredictedAccuracy
 from dmafl.schedule.recorded_world import recorded_world
 from dmafl.world.world import World
 
@@ -44,6 +45,8 @@ HEADER = (
     "violations",
     "sha256",
 )
+OPTIONAL = ("predicted",)
+"""Left out where there is nothing to say, as in files from before there was."""
 WHOLE = ("device", "version", "slot", "steps", "batch")
 _PARQUET_KEY = b"dmafl-plan"
 _REWRITE = "Write the plan again with dmafl."
@@ -121,6 +124,9 @@ def _read(path: Path) -> PlanFile:
         objective=header["objective"],
         terms=header["terms"],
         constants=header["constants"],
+        predicted={
+            task: PredictedAccuracy(**numbers) for task, numbers in header.get("predicted", {}).items()
+        },
     )
     recorded = {name: numbers[name] for name in DERIVED}
     return PlanFile(
@@ -144,7 +150,7 @@ def _checksum(header: Mapping[str, Any], columns: Columns) -> str:
 
 
 def _header(plan: Plan) -> dict[str, Any]:
-    return {
+    header: dict[str, Any] = {
         "schema": SCHEMA,
         "scenario": plan.world.plain(),
         "scenario_sha256": plan.world.sha256,
@@ -157,6 +163,9 @@ def _header(plan: Plan) -> dict[str, Any]:
         "terms": {task: dict(terms) for task, terms in plan.terms.items()},
         "violations": {check.name: check.violation for check in plan.checks},
     }
+    if plan.predicted:
+        header["predicted"] = {task: asdict(expected) for task, expected in plan.predicted.items()}
+    return header
 
 
 def _json(header: dict[str, Any], columns: Columns) -> str:
@@ -243,7 +252,7 @@ def _check_header(header: Any, path: Path) -> None:
         if name not in header:
             raise bad_input(name, "must be in a plan", ShownAsIs("nothing"), _REWRITE)
     for name in header:
-        if name not in HEADER:
+        if name not in (*HEADER, *OPTIONAL):
             raise bad_input(
                 name[:60], "must be a known field of a plan", ShownAsIs("an unknown one"), _REWRITE
             )
@@ -271,6 +280,19 @@ def _check_header(header: Any, path: Path) -> None:
             raise bad_input(f"terms.{task[:60]}", "must be a table of terms", terms, _REWRITE)
         for term, value in terms.items():
             _check_number(f"terms.{task[:60]}.{term[:60]}", value)
+    _check_predicted(header.get("predicted", {}))
+
+
+def _check_predicted(given: Any) -> None:
+    if not isinstance(given, dict):
+        raise bad_input("predicted", "must be a table by task", given, _REWRITE)
+    names = [entry.name for entry in fields(PredictedAccuracy)]
+    for task, numbers in given.items():
+        if not isinstance(numbers, dict) or set(numbers) != set(names):
+            rule = "must have the entries " + ", ".join(names)
+            raise bad_input(f"predicted.{task[:60]}", rule, numbers, _REWRITE)
+        for name, value in numbers.items():
+            _check_number(f"predicted.{task[:60]}.{name}", value)
 
 
 def _status(text: str) -> PlanStatus:

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from dmafl.schedule.checks import Check, exceeds
-from dmafl.schedule.plan import Plan
+from dmafl.schedule.goal_limits import broken_limits
+from dmafl.schedule.plan import ENERGIES, SUM, TIME, Plan
 from dmafl.schedule.plan_files import DERIVED, PlanFile, read_plan
 from dmafl.schedule.plan_quality import NO_QUALITY, PlanQuality
 from dmafl.schedule.plan_status import PlanStatus
@@ -20,7 +21,6 @@ in the last digits, a changed digit that matters is far larger."""
 DISSIMILARITIES = ("gram", "diagonal")
 SOLVERS = ("auto", "sca", "exhaustive", "dma-fl-nr", "dma-fl-ns")
 """Who makes plans for a quality; a plan without one may be anybody's."""
-ENERGIES = ("uplink_J", "compute_J", "downlink_J")
 _CHANGED = "The file was changed after it was written: write it again."
 
 
@@ -32,7 +32,9 @@ def verify_plan(path: str | Path) -> tuple[Check, ...]:
 
 def check_file(file: PlanFile) -> tuple[Check, ...]:
     """Whether a plan file records what follows from its jobs and its scenario."""
-    checks = (check_checksum, check_recorded, check_claims, check_scenario, check_names, check_worth)
+    checks = [check_checksum, check_recorded, check_claims, check_scenario, check_names, check_worth]
+    checks += [check_predicted] if file.plan.predicted else []
+    checks += [check_limits] if file.plan.world.scenario.goals.limited else []
     with np.errstate(invalid="ignore"):
         return tuple(check(file) for check in checks)
 
@@ -134,24 +136,56 @@ def check_worth(file: PlanFile) -> Check:
     return _entries("worth", "terms and objective follow from the jobs and add up", wrong)
 
 
+def check_predicted(file: PlanFile) -> Check:
+    """What is predicted is of tasks of the plan, and accuracies and intervals lie between 0 and 1.
+
+    The prediction itself needs measured constants; `dmafl verify` of a run makes it again where it has those.
+    """
+    plan, wrong = file.plan, []
+    for task, expected in plan.predicted.items():
+        if task not in plan.world.task_names:
+            wrong.append(f"predicted: of {task}, which is no task")
+        if not (0.0 <= expected.low <= expected.high <= 1.0 and 0.0 <= expected.accuracy <= 1.0):
+            wrong.append(f"predicted.{task}: {expected.accuracy}, {expected.low} to {expected.high}")
+        if not 0.0 < expected.confidence < 1.0 or expected.loss < 0.0:
+            wrong.append(f"predicted.{task}: confidence {expected.confidence}, loss {expected.loss}")
+    return _entries("predicted", "predicted accuracies are those of tasks, shares from 0 to 1", wrong)
+
+
+def check_limits(file: PlanFile) -> Check:
+    """Limits of goals hold: energies of devices, fleet and station, and the deadline."""
+    return _entries("limits", "energies and times are within the limits of goals", broken_limits(file.plan))
+
+
 def objective_of(plan: Plan) -> float:
-    """The objective that follows from the recorded terms. Eq. (Example1), with one sum over tasks."""
+    """The objective that follows from the recorded terms.
+
+    Differs from Eq. (Example1): one sum over tasks, and time may have a price.
+    """
     scenario = plan.world.scenario
     weights = scenario.objective
     c1 = getattr(weights, _weight_name(plan.quality))
     c2, c3 = weights.device_energy_weight, weights.station_energy_weight
+    goals, decided = scenario.goals, scenario.goals.decided
+    if decided is not None:
+        c2, c3 = c2 + decided.fleet_price, c3 + decided.station_price
     total = 0.0
     for name, task in scenario.tasks.items():
         terms = plan.terms[name]
         energy = c2 * (terms["uplink_J"] + terms["compute_J"]) + c3 * terms["downlink_J"]
-        total += c1 * task.importance * terms["quality"] + task.energy_weight / task.slots * energy
+        price = c1 * task.importance * (task.slots if goals.given else 1)
+        found = None if decided is None else decided.loss_price_J.of(name)
+        price = price if found is None else found
+        joules = energy + weights.time_price_W * terms.get(TIME, 0.0)
+        total += price * terms["quality"] + task.energy_weight / (1 if goals.given else task.slots) * joules
     return total
 
 
 def _terms(plan: Plan, number: int) -> list[str]:
     name = plan.world.task_names[number]
     terms, of_task = plan.terms[name], plan.schedule.task == number
-    missing = [term for term in ("quality", *ENERGIES) if term not in terms]
+    timed = (TIME,) if plan.world.scenario.objective.time_price_W else ()
+    missing = [term for term in (SUM, *ENERGIES, *timed) if term not in terms]
     if missing:
         return [f"terms.{name}: no {', '.join(missing)}"]
     wrong = []
@@ -159,7 +193,10 @@ def _terms(plan: Plan, number: int) -> list[str]:
         again = float(getattr(plan.timeline, column)[of_task].sum())
         if not _close(terms[column], again):
             wrong.append(f"terms.{name}.{column}: {terms[column]} recorded, {again!r} replayed")
-    parts = [value for term, value in terms.items() if term not in ("quality", *ENERGIES)]
+    last_s = float(plan.timeline.end_s[of_task].max(initial=0.0))
+    if timed and not _close(terms[TIME], last_s):
+        wrong.append(f"terms.{name}.{TIME}: {terms[TIME]} recorded, {last_s!r} replayed")
+    parts = plan.quality_parts(name).values()
     if not _close(terms["quality"], sum(parts), least=sum(map(abs, parts))):
         wrong.append(f"terms.{name}.quality: {terms['quality']} recorded, {sum(parts)!r} from its parts")
     return wrong

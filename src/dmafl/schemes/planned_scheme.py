@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from dmafl.planning.effort import Effort
+from dmafl.planning.goals.plan_for_goals import plan_for_goals
 from dmafl.planning.one_thread import one_thread
 from dmafl.planning.problem import Problem, make_problem
 from dmafl.schedule.plan import Plan
@@ -41,10 +42,25 @@ class PlannedScheme(Scheme):
 
     @one_thread()
     def _planned(self, context: SchemeContext) -> Plan:
+        effort = Effort(context.effort, stop_asked=context.stop_asked)
+        world, goals = context.world, context.world.scenario.goals
+        if (
+            goals.given and goals.decided is None
+        ):  # nothing is trained: a run decides for all its schemes first
+            plan = plan_for_goals(
+                world,
+                context.estimates(),
+                effort=effort,
+                quality=context.quality,
+                dissimilarity=context.dissimilarity,
+            )
+            if self.carries_out(plan):
+                return plan
+            world, effort = plan.world, Effort(context.effort, stop_asked=context.stop_asked)
         problem = make_problem(
-            context.world,
+            world,
             context.estimates(),
             quality=context.quality,
             dissimilarity=context.dissimilarity,
         )
-        return self.make_plan(problem, Effort(context.effort, stop_asked=context.stop_asked))
+        return self.make_plan(problem, effort)

@@ -38,10 +38,13 @@ class ModelTests:
         world: World,
         meter: Meter,
         workers: Workers,
-        watched: Sequence[Sequence[int]],
+        watched: Sequence[Sequence[int]] | None,
         observer: Observer,
     ) -> None:
-        """`watched`: of each task, the devices whose data the gradient of the global loss is estimated from."""
+        """`watched`: of each task, the devices whose data the gradient of the global loss is estimated from.
+
+        None: no gradient is estimated.
+        """
         self._name, self._world, self._meter, self._workers = name, world, meter, workers
         self._watched, self._observer = watched, observer
         self._slots = world.slots.tolist()
@@ -100,7 +103,9 @@ class ModelTests:
             "compute_J": compute,
             "downlink_J": downlink,
         }
-        local_progress = self._meter.stream_progress(task, self._watched[task])
+        local_progress = None
+        if self._watched is not None:
+            local_progress = self._meter.stream_progress(task, self._watched[task])
         progress = progress_of_test(self._world, task, version, now)
         order = TestingOrder(task, progress, everything, local_progress)
         work, self._work[task] = self._work[task], 0.0

@@ -19,6 +19,9 @@ METRICS = pa.schema(
         ("downlink_J", pa.float64()),
         ("test_samples", pa.int64()),
         ("predicted_loss", pa.float64()),
+        ("predicted_accuracy", pa.float64()),
+        ("predicted_accuracy_low", pa.float64()),
+        ("predicted_accuracy_high", pa.float64()),
         ("grad_norm2", pa.float64()),
         ("bound_printed", pa.float64()),
         ("bound_sharp", pa.float64()),
@@ -49,7 +52,9 @@ PERIODS = pa.schema(
         ("outcome", pa.string()),
     ]
 )
-QUALITY = ("predicted_loss", "bound_printed", "bound_sharp")
+PREDICTED_ACCURACY = ("predicted_accuracy", "predicted_accuracy_low", "predicted_accuracy_high")
+"""The accuracy that goes with the schedule so far, and an interval that covers 80% of runs."""
+QUALITY = ("predicted_loss", *PREDICTED_ACCURACY, "bound_printed", "bound_sharp")
 """Columns that follow from periods and measured constants; they are filled in when a run has ended."""
 AGGREGATED, DIVERGED = TAKEN = "aggregated", "diverged"
 """Outcomes of periods whose upload the server took; a model that is not finite changes nothing."""

@@ -48,8 +48,9 @@ class SchemeRun:
         policies: list[Policy],
         observer: Observer | None = None,
         transport: RunTransport | None = None,
+        gradient_norms: bool = True,
     ) -> None:
-        """`transport`: a virtual clock where none is given."""
+        """`transport`: a virtual clock where none is given. `gradient_norms`: whether tests estimate them."""
         self.scheme, self.seed, self.world = scheme, world.scenario.seed, world
         self.layouts = [task_trainer.model.layout for task_trainer in trainer.tasks]
         if transport is None:
@@ -57,7 +58,9 @@ class SchemeRun:
             transport.tick_at(world.scenario.evaluation.at_s)
         self.transport = transport
         self.observer: Observer = observer if observer is not None else Nobody()
-        watched = [trainer.watched_devices(task) for task in range(world.task_count)]
+        watched = (
+            [trainer.watched_devices(task) for task in range(world.task_count)] if gradient_norms else None
+        )
         name = RunName(scheme, self.seed)
         tests = ModelTests(name, world, transport, workers, watched, self.observer)
         self.records = RunRecorder(name, world, tests, self.observer)

@@ -118,6 +118,8 @@ def draw_devices(scenario: Scenario) -> Devices:
         return table[name] if name in table else drawn(draw, f"fleet.{name}")
 
     columns = {name: column(getattr(fleet, name), name) for name in PER_DEVICE}
+    if scenario.goals.device_energy_J is not None:
+        columns["battery_J"] = np.minimum(columns["battery_J"], scenario.goals.device_energy_J)
     columns |= {name: column(getattr(scenario.channel, name), name) for name in GAINS}
     per_task: dict[str, list[FloatArray]] = {name: [] for name in PER_TASK}
     for j, (name, task) in enumerate(scenario.tasks.items()):

@@ -191,7 +191,7 @@ class World:
         trace = self.channel.plain() if isinstance(self.channel, GainTrace) else None
         paths = self.mobility.plain() if isinstance(self.mobility, Paths) else None
         return {
-            "settings": self.scenario.plain(),
+            "settings": self.scenario.recorded(),
             "devices": self.devices.plain(),
             "gains": trace,
             "paths": paths,

@@ -137,7 +137,7 @@ def test_settings_behind_committed_outcomes_are_what_they_were(preset: str) -> N
     preset or a choice of the study must raise SIMULATOR, measure the constants again, and then change this."""
     study = study_of(preset)
     tuned = [
-        study.study_run(partition, "fedasync", study.tuning_seed).scenario().model_dump(mode="json")
+        study.study_run(partition, "fedasync", study.tuning_seed).scenario().recorded()
         for partition in PARTITIONS
     ]
     assert sha256_of(canonical_json(tuned)) == SCENARIOS[preset]

@@ -220,9 +220,18 @@ def test_picture_and_table_show_both(judged_run: dmafl.Run, tmp_path: Path) -> N
     out = Console(width=200, record=True, file=StringIO())
     out.print(outcome_table(judged_run.metrics))
     text = out.export_text()
-    assert "predicted loss" in text
+    assert "predicted" in text
     last = rows_of(judged_run, scheme="fedasync", seed=0, task="a")[-1]
-    assert f"{last['predicted_loss']:.3f}" in text
+    assert f"{last['predicted_accuracy']:.3f}" in text
+
+
+def test_accuracies_are_those_of_the_calibration(judged_run: dmafl.Run) -> None:
+    rows = [row for row in rows_of(judged_run, scheme="fedasync", seed=0, task="a") if row["aggregation"] > 0]
+    assert rows
+    for row in rows:
+        low, middle, high = (row[f"predicted_accuracy{end}"] for end in ("_low", "", "_high"))
+        assert 0.0 <= low <= high <= 1.0
+        assert 0.0 <= middle <= 1.0
 
 
 def test_a_run_without_them_is_drawn_too(tmp_path: Path) -> None:
@@ -232,5 +241,6 @@ def test_a_run_without_them_is_drawn_too(tmp_path: Path) -> None:
 
 def test_the_columns_are_the_last_of_the_metrics(judged_run: dmafl.Run) -> None:
     names = pq.read_table(judged_run.path / "metrics.parquet").column_names
-    assert names[-4:] == ["predicted_loss", "grad_norm2", "bound_printed", "bound_sharp"]
+    predicted = ["predicted_loss", "predicted_accuracy", "predicted_accuracy_low", "predicted_accuracy_high"]
+    assert names[-7:] == [*predicted, "grad_norm2", "bound_printed", "bound_sharp"]
     assert judged_run.measured[0].of("a").cost.probes == FEW

@@ -9,6 +9,8 @@ import pytest
 import dmafl
 from support.tiny_files import Files
 
+FEW = 12
+
 
 @pytest.fixture(autouse=True)
 def _no_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -26,7 +28,7 @@ def test_without_constants_a_line_says_what_adds_them(files: Files, command, tmp
     assert outcome.code == 0, outcome.err
     line = f"No prediction and no bounds: `dmafl measure {files.scenario}` adds them to the next run."
     assert line in outcome.out.replace("\n", " ")
-    assert "predicted loss" not in outcome.out
+    assert "predicted" not in outcome.out
     assert (tmp_path / "run" / "quality.png").exists()
 
 
@@ -41,7 +43,7 @@ def test_measure_then_run_then_verify(files: Files, command, tmp_path: Path) -> 
     assert command("measure", files.scenario, *fixed, "--probes", 12, "-o", file).code == 0
     outcome = command(*arguments(files, tmp_path / "run", "--measured", file, "--seeds", "0,3"))
     assert outcome.code == 0, outcome.err
-    assert "predicted loss" in outcome.out
+    assert "predicted" in outcome.out
     assert "No prediction and no bounds for seed 3:" in outcome.out
     done = dmafl.Run(tmp_path / "run")
     rows = [row for row in done.metrics.to_pylist() if (row["scheme"], row["seed"]) == ("fedasync", 0)]
@@ -52,8 +54,8 @@ def test_measure_then_run_then_verify(files: Files, command, tmp_path: Path) -> 
 
 
 def test_measure_first(files: Files, command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dmafl.calibration.measure.PROBES", 0)
-    monkeypatch.setitem(dmafl.measure.__kwdefaults__, "probes", 0)
+    monkeypatch.setattr("dmafl.calibration.random_jobs.PROBES", FEW)
+    monkeypatch.setattr("dmafl.calibration.random_jobs.DEEP_PROBES", FEW)
     outcome = command(*arguments(files, tmp_path / "run", "--measure", "--seeds", "1-2"))
     assert outcome.code == 0, outcome.err
     assert "No prediction and no bounds" not in outcome.out

@@ -289,8 +289,8 @@ def test_a_scheme_run_goes_when_it_has_ended(
     clocks: list[weakref.ref[VirtualClock]] = []
 
     class Noted(SchemeRun):
-        def __init__(self, *given: Any) -> None:
-            super().__init__(*given)
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
             assert all(clock() is None for clock in clocks)
             clocks.append(weakref.ref(self.transport))
 

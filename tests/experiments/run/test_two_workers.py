@@ -257,8 +257,8 @@ def test_rows_in_memory_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     made: list[SchemeRun] = []
 
     class Noted(SchemeRun):
-        def __init__(self, *given: Any) -> None:
-            super().__init__(*given)
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
             made.append(self)
 
     class CountsRows(Watcher):

@@ -11,6 +11,7 @@ def metrics(loss: float, last: float) -> pa.Table:
     energies = dict.fromkeys(("uplink_J", "compute_J", "downlink_J", "energy_J"), zeros)
     rows = {"task": ["a", "a"], "scheme": ["fedasync"] * 2, "seed": [0, 0], "aggregation": [0, 8]}
     rows |= {"accuracy": [0.1, 0.1], "loss": [loss, last], "predicted_loss": [None, None], "time_s": zeros}
+    rows["predicted_accuracy"] = [None, None]
     return pa.table(rows | energies)
 
 

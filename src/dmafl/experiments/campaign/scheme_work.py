@@ -32,6 +32,8 @@ class SchemeWork:
     quality: str
     dissimilarity: str
     data_dir: Path | None
+    gradient_norms: bool = True
+    """Whether tests estimate the squared gradient norm; outcomes without it need less time."""
 
     @property
     def world(self) -> World:
@@ -57,6 +59,7 @@ class SchemeWork:
             effort=self.effort,
             quality=self.quality,
             dissimilarity=self.dissimilarity,
+            gradient_norms=self.gradient_norms,
             checkpoint_every_s=checkpoint_every_s,
         )
 

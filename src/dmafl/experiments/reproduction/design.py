@@ -73,7 +73,8 @@ class Study:
     effort: float = 30.0
     sweep_effort: float = 10.0
     """Effort for a plan, and for one of the drift sweeps, of which there are many: about so many seconds."""
-    probes: int = 48
+    probes: int | None = None
+    """Probes of each task that constants are measured with; None: the usual ones."""
     quick: bool = False
     """Whether it is the small version."""
 

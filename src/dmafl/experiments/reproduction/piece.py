@@ -54,6 +54,7 @@ class StudyPiece:
             study_run.quality,
             study_run.dissimilarity,
             self.data_dir,
+            gradient_norms=False,  # no outcome holds them
         )
         if study_run.trained:
             run = work.run(folder, self._constants(), CHECKPOINT_EVERY_S)

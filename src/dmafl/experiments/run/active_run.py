@@ -65,7 +65,15 @@ class ActiveRun:
             [task_trainer.settings.learning_rate for task_trainer in trainer.tasks],
             run_name.seed,
         )
-        scheme_run = SchemeRun(run_name.scheme, world, trainer, means.workers, policies, running)
+        scheme_run = SchemeRun(
+            run_name.scheme,
+            world,
+            trainer,
+            means.workers,
+            policies,
+            running,
+            gradient_norms=means.request.gradient_norms,
+        )
         saved = means.folder.read_checkpoint(name)
         if saved is None:
             return cls(scheme_run, running, means)

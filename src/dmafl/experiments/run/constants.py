@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dmafl.calibration.look_up import look_up
-from dmafl.calibration.measure import PROBES, measure
+from dmafl.calibration.measure import measure
 from dmafl.calibration.measured import Measured
 from dmafl.calibration.own_components import marks
 from dmafl.experiments.run.expected_loss import TaskTheory
@@ -76,13 +76,13 @@ class _Finder:
     def _measured(self, seed: int) -> Measured:
         """What is kept of a seed, if plans can be made with it; else what is measured now."""
         components, settings = self._request.components, self._settings
-        probes = PROBES if self._request.measure == "first" else probes_for(self._request.quality)
+        probes = None if self._request.measure == "first" else probes_for(self._request.quality)
         kept = self._looked_up(seed)
-        if kept is not None and (not probes or _is_calibrated(kept)):
+        if kept is not None and (probes == 0 or _is_calibrated(kept)):
             return kept
         with settings.watcher.part("measuring") as watcher:
             return measure(
-                self._request.scenario_of(seed),
+                self._request.scenario_of(seed).as_asked,
                 probes=probes,
                 workers=settings.workers,
                 data_dir=components.data_dir,
@@ -99,7 +99,7 @@ class _Finder:
         brought = components.models or components.streams
         data = [task_trainer.data for task_trainer in trainers.of(request.seeds[0]).tasks]
         return look_up(
-            request.scenario_of(seed), data, marks(trainers.of(seed), components) if brought else {}
+            request.scenario_of(seed).as_asked, data, marks(trainers.of(seed), components) if brought else {}
         )
 
 

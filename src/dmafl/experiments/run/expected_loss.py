@@ -138,6 +138,7 @@ def judged(jobs: TaskJobs, aggregations: list[int], theory: TaskTheory) -> dict[
         if labels is not None and calibration is not None and len(jobs)
         else np.zeros(len(jobs))
     )
+    rates = _error_rates(jobs, theory)
     for row in _looked_at(aggregations):
         count = aggregations[row]
         if not 0 < count <= len(jobs) or not jobs.mix[:count].any():
@@ -145,9 +146,28 @@ def judged(jobs: TaskJobs, aggregations: list[int], theory: TaskTheory) -> dict[
         # Class scores after a slot do not depend on later ones, so they are computed once for all rows.
         bias = float(biases[max(0, count - RECENT) : count].mean())
         with np.errstate(all="ignore"):
-            for name, value in zip(QUALITY, _values(jobs.first(count), bias, theory), strict=True):
-                out[name][row] = value if math.isfinite(value) else math.nan
+            predicted, *bounds = _values(jobs.first(count), bias, theory)
+            error = predicted if rates is None else float(rates[count - 1])
+            values = (predicted, *_accuracies(error, calibration), *bounds)
+        for name, value in zip(QUALITY, values, strict=True):
+            out[name][row] = value if math.isfinite(value) else math.nan
     return out
+
+
+def _error_rates(jobs: TaskJobs, theory: TaskTheory) -> FloatArray | None:
+    """The error rate after every slot; None where accuracies follow from the predicted loss, or from nothing."""
+    calibration = theory.calibration
+    if calibration is None or calibration.error_rate is None or theory.labels is None or not len(jobs):
+        return None
+    with np.errstate(all="ignore"):
+        return calibration.error_rate.of_slots(jobs, theory.labels, np.arange(1, len(jobs) + 1))
+
+
+def _accuracies(error: float, calibration: Calibration | None) -> tuple[float, float, float]:
+    """The accuracy that goes with a predicted error, and its interval; NaN where nothing measured tells it."""
+    if calibration is None or calibration.accuracy is None or not math.isfinite(error):
+        return math.nan, math.nan, math.nan
+    return (calibration.accuracy.at(error), *calibration.accuracy.interval(error))
 
 
 def _values(jobs: TaskJobs, bias: float, theory: TaskTheory) -> tuple[float, float, float]:

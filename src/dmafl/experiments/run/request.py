@@ -43,6 +43,8 @@ class Request:
     quality: str = "calibrated"
     dissimilarity: str = "gram"
     """What such plans are made with."""
+    gradient_norms: bool = True
+    """Whether every test also estimates the squared gradient norm of the global loss, `grad_norm2`."""
 
     def __post_init__(self) -> None:
         for name in self.schemes:

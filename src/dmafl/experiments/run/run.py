@@ -15,6 +15,7 @@ from dmafl.base.watching import Watcher
 from dmafl.calibration.measured import Measured
 from dmafl.experiments.run.execute import execute
 from dmafl.experiments.run.folder import RunFolder
+from dmafl.experiments.run.goals import plan_that_decides
 from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.request import Measuring, Request, chosen_schemes
 from dmafl.experiments.run.settings import CHECKPOINT_EVERY_S, Settings
@@ -112,6 +113,7 @@ def run(
     effort: float = EFFORT,
     quality: str = "calibrated",
     dissimilarity: str = "gram",
+    gradient_norms: bool = True,
     checkpoint_every_s: float = CHECKPOINT_EVERY_S,
     watcher: Watcher | None = None,
     trackers: Sequence[str] = (),
@@ -127,16 +129,38 @@ def run(
     bounds beside what is reached, and schemes that plan need it. Without it what is kept from before is used, and
     `measure` says what is measured: "if needed", where a scheme plans and nothing is kept; "first": every seed;
     "never": nothing.
+    Goals of the scenario are settled first, by the plan that is given or by one for the scenario's own seed: all
+    schemes and seeds train for its numbers of aggregations, and plan with the weights that it found.
     Plans are made with this `effort` for every seed, with `quality` and `dissimilarity` as for `dmafl.plan`.
+    Without `gradient_norms` tests are faster, and `grad_norm2` is not estimated.
     `trackers` names where metrics are sent too: tensorboard, mlflow, wandb.
     """
     brought = own_schemes or {}
+    given = plan is not None
+    named = chosen_schemes(schemes, brought, plan)
+    own = dict(models or {}) | dict(datasets or {}) | dict(streams or {})
+    if plan is None and scenario.goals.given and scenario.goals.decided is None:
+        plan = plan_that_decides(
+            scenario,
+            make_world,
+            measured=measured,
+            measure=measure,
+            effort=effort,
+            quality=quality,
+            dissimilarity=dissimilarity,
+            workers=workers,
+            data_dir=data_dir,
+            own=bool(own),
+        )
     seed_of_plan = plan.world.scenario.seed if plan is not None else scenario.seed
+    wanted = tuple(seeds) if seeds is not None else (seed_of_plan,)
+    if plan is not None:
+        scenario = scenario.settled_by(plan.world.scenario)
     request = Request(
         scenario,
-        chosen_schemes(schemes, brought, plan),
-        tuple(seeds) if seeds is not None else (seed_of_plan,),
-        plan,
+        named,
+        wanted,
+        plan if given or seed_of_plan in wanted else None,
         brought,
         Components(
             Path(data_dir) if data_dir is not None else None, models or {}, datasets or {}, streams or {}
@@ -147,6 +171,7 @@ def run(
         effort,
         quality,
         dissimilarity,
+        gradient_norms,
     )
     opened = tuple(open_tracker(name, Path(output), scenario.name) for name in trackers)
     settings = Settings(workers, checkpoint_every_s, watcher if watcher is not None else Watcher(), opened)

@@ -18,6 +18,7 @@ import numpy as np
 from dmafl.base.arrays import FloatArray
 from dmafl.planning.loss_models.generic import GenericRelaxed, generic_surrogate, values_of_candidates
 from dmafl.planning.loss_models.job_batch import JobBatch
+from dmafl.planning.loss_models.job_costs import JobCosts
 from dmafl.planning.loss_models.label_slopes import Labelled
 from dmafl.planning.loss_models.relaxed import RelaxedFrame, RelaxedLoss
 from dmafl.planning.loss_models.slopes import Slopes, TimeSlopes, slopes_by_differences
@@ -68,11 +69,8 @@ class LossModel(ABC):
         """The losses of many schedules, (n,)."""
         return np.asarray([self.value(jobs) for jobs in batch.one_by_one()])
 
-    def lower_bound(self, task: TaskFrame, sample_cost: float) -> float | None:
-        """What loss and computation of no schedule go below, in units of the objective; None: nothing is proved.
-
-        `sample_cost`: cost of computing one sample where that is cheapest.
-        """
+    def lower_bound(self, task: TaskFrame, costs: JobCosts) -> float | None:
+        """What loss and energy of no schedule go below, in units of the objective; None: nothing is proved."""
         return None
 
     # -- search ---------------------------------------------------------------------------------------

@@ -10,7 +10,9 @@ import numpy as np
 
 from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.base.errors import bad_input
+from dmafl.planning.loss_models.balance_bound import BalanceBound
 from dmafl.planning.loss_models.base import LossModel
+from dmafl.planning.loss_models.calibrated_bound import DualFunction
 from dmafl.planning.loss_models.drift_terms import (
     DriftWeights,
     relaxed_drift_of_all,
@@ -18,9 +20,10 @@ from dmafl.planning.loss_models.drift_terms import (
     slopes_of_jobs,
 )
 from dmafl.planning.loss_models.drifting import DriftingLossModel
+from dmafl.planning.loss_models.dual_search import DualSearch
 from dmafl.planning.loss_models.gram_curvature import gram_band
-from dmafl.planning.loss_models.grid_bound import POINTS, least_sum
 from dmafl.planning.loss_models.job_batch import JobBatch
+from dmafl.planning.loss_models.job_costs import JobCosts
 from dmafl.planning.loss_models.label_path import LabelPath
 from dmafl.planning.loss_models.label_slopes import Labelled, label_slopes_and_curvature, weights_of_slots
 from dmafl.planning.loss_models.relaxed import RelaxedFrame, RelaxedLoss, RelaxedSchedule
@@ -50,6 +53,8 @@ from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.label_bias import class_scores, loss_by_bias
 from dmafl.theory.label_mix import LabelMix
 
+MOST_CHOICES = 20_000
+"""Triples of slot, staleness and device up to which a lower bound tells devices apart."""
 MOST_CANDIDATES = 48
 """Devices of a large fleet that are looked at for a slot."""
 CONCENTRATION = 0.4
@@ -119,31 +124,32 @@ class Calibrated(DriftingLossModel):
             value += weight.window * 4.0 * table(drift_while_under_way(jobs, self.constants)).mean(axis=1)
         return np.asarray(value)
 
-    def lower_bound(self, task: TaskFrame, sample_cost: float) -> float | None:
-        """min over A = sum sqrt(alpha) e and Q = sum q of training + noise + computation.
-
-        N <= eta sqrt(alpha_max) A, and by Cauchy noise >= A / (sqrt(alpha_max) Q) - 1/D. At a given A the best Q has a
-        closed form. In A one part falls and one rises.
-        """
+    def lower_bound(self, task: TaskFrame, costs: JobCosts) -> float | None:
+        """The dual function at the best prices found; None where drift may help."""
         if self.drift_may_help:
             return None
-        weight, alpha = self.calibration.weights, task.mix_weights
-        most = float(np.sqrt(alpha.max()))
-        e_low, e_high = task.steps_range
-        A = np.geomspace(
-            e_low * float(np.sqrt(alpha.min(axis=1)).sum()),
-            e_high * float(np.sqrt(alpha.max(axis=1)).sum()),
-            POINTS,
-        )
-        training = weight.training * (task.rate * most * A) ** TRAINING_POWER
-        steps = A / most  # at least so many, so at least so many samples of the smallest batch
-        least, largest = steps * task.batch_range[0], A / float(np.sqrt(alpha.min())) * task.batch_range[1]
-        noisy = task.weight * weight.noise * A / most
-        Q = np.clip(np.sqrt(noisy / max(sample_cost, 1e-150)), least, largest)
-        constant = weight.constant - weight.noise / task.samples_at_start
-        bias = 0.0 if (self.gram.sign > 0).all() else float(self.constants.gram_diagonal.min())
-        rest = least_sum(task.weight * training, noisy / Q + sample_cost * Q)
-        return task.weight * (constant + weight.gram_bias * bias) + rest
+        c, usable = self.constants, task.usable
+        active = (c.drift_active - c.drift_idle)[usable]
+        amounts = task.mix_weights.max(axis=1) * np.sqrt(task.steps_range[1])
+        balance = self._balance_bound(task, amounts)
+        if task.mix_weights.size * len(usable) > MOST_CHOICES:
+            costs, active = costs.of_one_device(), active.min(keepdims=True)
+            balance = BalanceBound(np.empty((0, 0)), np.zeros(1), balance.constant, amounts)
+        idle = float(c.drift_idle.sum())
+        return DualSearch(DualFunction(task, self.calibration.weights, costs, idle, active, balance)).bound()
+
+    def _balance_bound(self, task: TaskFrame, amounts: FloatArray) -> BalanceBound:
+        """What the balance of devices costs at least."""
+        usable, weight = task.usable, task.weight * self.calibration.weights.gram_bias
+        if (self.gram.sign < 0).any():  # the diagonal form
+            delta = weight * self.constants.gram_diagonal[usable]
+            least = float(delta.min())
+            return BalanceBound(np.empty((0, 0)), delta - least, least, amounts)
+        matrix, constant = np.empty((0, 0)), 0.0
+        if self.concentration > 0:
+            F, even = self.balance.columns[usable], task.weight * self.concentration
+            matrix, constant = task.weight * (F @ F.T), -even / self.devices
+        return BalanceBound(matrix, np.zeros(len(usable)), constant, amounts)
 
     # -- balance of devices and labels ------------------------------------------------------------------
 

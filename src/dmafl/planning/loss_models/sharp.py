@@ -18,6 +18,7 @@ from dmafl.planning.loss_models.drift_terms import (
 from dmafl.planning.loss_models.drifting import DriftingLossModel
 from dmafl.planning.loss_models.grid_bound import POINTS, least_sum
 from dmafl.planning.loss_models.job_batch import JobBatch
+from dmafl.planning.loss_models.job_costs import JobCosts
 from dmafl.planning.loss_models.relaxed import RelaxedFrame, RelaxedLoss, RelaxedSchedule
 from dmafl.planning.loss_models.slopes import Slopes
 from dmafl.planning.loss_models.surrogate import ExpansionPoint, Movement, Surrogate, bend_of_ratio
@@ -67,19 +68,20 @@ class Sharp(DriftingLossModel):
         N = batch.table(jobs.mix * jobs.rate * jobs.steps).sum(axis=1)
         return np.asarray((2.0 * (c.first_loss - c.lowest_loss) + 2.0 * drift + each) / N)
 
-    def lower_bound(self, task: TaskFrame, sample_cost: float) -> float | None:
+    def lower_bound(self, task: TaskFrame, costs: JobCosts) -> float | None:
         """min over E = sum e of 2 (F(w0) - F*) / (eta alpha_max E) + computation of E smallest batches.
 
-        The least dissimilarity is added: bias_k >= e_k delta.
+        The least dissimilarity is added, bias_k >= e_k delta, and the cheapest transfers.
         """
         if self.drift_may_help:
             return None
         c = self.constants
         E = np.geomspace(*task.steps_range, POINTS) * task.slots
         start = 2.0 * (c.first_loss - c.lowest_loss) / (task.rate * float(task.mix_weights.max()) * E)
-        work = sample_cost * task.batch_range[0] * E
+        work = costs.cheapest_sample * task.batch_range[0] * E
         least = float(c.dissimilarity[task.usable].min())
-        return task.weight * least + least_sum(task.weight * start, work)
+        rest = costs.cheapest_transfers(task.mix_weights.shape[1] - 1)
+        return task.weight * least + rest + least_sum(task.weight * start, work)
 
     # -- search ---------------------------------------------------------------------------------------
 

@@ -92,7 +92,7 @@ def solve_resources(
     A job that starts after its version has been replaced receives the fresher one, as in `times_of`.
     """
     unreachable = _unreachable(problem, decisions)
-    if unreachable or any(task.past is not None for task in problem.tasks):
+    if unreachable:
         return _as_they_are(problem, decisions, unreachable)
     at, iterations = tuple(decisions), 0
     best: _Best | None = None
@@ -184,12 +184,12 @@ class _Cost:
         return self.fixed.jobs_at(point, self.fixed.ends_s(point))
 
     def __call__(self, point: Point) -> float:
-        s = self.fixed
+        s, ends = self.fixed, self.fixed.ends_s(point)
         loss = sum(
             task.weight * task.loss_model.value(jobs)
-            for task, jobs in zip(s.problem.tasks, self.jobs(point), strict=True)
+            for task, jobs in zip(s.problem.tasks, s.jobs_at(point, ends), strict=True)
         )
-        return float(loss + s.price_of_J @ s.compute_J(point))
+        return float(loss + s.price_of_J @ s.compute_J(point) + s.price_of_end_s @ ends)
 
     def surrogates(self, point: Point, strength: float) -> list[Surrogate]:
         """Convex functions that touch the losses at `point`."""
@@ -370,7 +370,7 @@ def _resources(problem: Problem, best: _Best, state: _Outcome, iterations: int) 
 def _as_they_are(
     problem: Problem, decisions: Sequence[TaskDecision], broken: tuple[Broken, ...]
 ) -> Resources:
-    """No solution: a link is dead, or the first slots have already happened."""
+    """No solution: a link is dead."""
     state = _Outcome(tuple(decisions), float("inf"), False, None, broken)
     cost = float("inf") if broken else _cost(problem, decisions)
     return _resources(problem, _Best(cost, tuple(decisions), False, None), state, 0)

@@ -90,6 +90,7 @@ class ConeProgram:
         self._powers()
         if not self.elastic:
             self._linear.append((self._z, self.fixed.price_of_J * limits.unit_z))
+            self._linear.append((limits.tau, self.fixed.price_of_end_s * limits.unit_tau))
             for j, surrogate in enumerate(surrogates):
                 self._task(j, surrogate, at)
         return self._run()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.planning.decision import TaskDecision, Times, jobs_from
@@ -57,7 +58,16 @@ class FixedSchedule:
     """xi c^3: E^C = kappa q^3 / T^2."""
     price_of_J: FloatArray
     """Cost of a joule of the device."""
+    price_of_end_s: FloatArray
+    """Cost of a second of each slot's end: that of a task's time for its last slot, 0 for others."""
     window_s: FloatArray
+    begun: NDArray[np.bool_]
+    """Whether a job is done or under way: it stays as it is."""
+    earliest_s: FloatArray
+    """When a job can start at the earliest: now, where a plan is revised."""
+    fixed_start_s: FloatArray
+    fixed_end_s: FloatArray
+    """When jobs that are begun started and end; 0 for others."""
     samples: FloatArray
     """D, held."""
     jobs: tuple[TaskJobs, ...]
@@ -88,7 +98,8 @@ class FixedSchedule:
         for j in range(len(self.jobs)):
             of_task = np.arange(self.offset[j], self.offset[j + 1])
             later = np.minimum.accumulate(self.window_s[of_task][::-1])[::-1]
-            rows.append(of_task[np.isfinite(later) & (self.window_s[of_task] < np.append(later[1:], np.inf))])
+            last = np.isfinite(later) & (self.window_s[of_task] < np.append(later[1:], np.inf))
+            rows.append(of_task[last & ~self.begun[of_task]])
         return np.concatenate(rows)
 
     @cached_property
@@ -127,21 +138,22 @@ class FixedSchedule:
         length = self.radio_s + point.compute_s
         ends = []
         for j, of_task in enumerate(self.per_task(length)):
-            version = self.jobs[j].version
-            ends.append(one_after_another(of_task)[1] if self.fresh else earliest_ends(version, of_task))
+            version, past = self.jobs[j].version, self.problem.tasks[j].past
+            in_turn = self.fresh and past is None
+            ends.append(one_after_another(of_task)[1] if in_turn else earliest_ends(version, of_task, past))
         return np.concatenate(ends)
 
     def jobs_at(self, point: Point, ends_s: FloatArray) -> list[TaskJobs]:
         """The jobs of each task with the work of `point`."""
-        length = self.radio_s + point.compute_s
+        start_s = np.where(self.begun, self.fixed_start_s, ends_s - (self.radio_s + point.compute_s))
         last = self.last_of_device
-        idle = ends_s - length - np.where(last >= 0, ends_s[last], 0.0)
+        idle = start_s - np.where(last >= 0, ends_s[last], 0.0)
         changed = {
             "idle_s": idle,
             "steps": point.steps,
             "batch": point.work / point.steps,
             "compute_s": point.compute_s,
-            "start_s": ends_s - length,
+            "start_s": start_s,
             "end_s": ends_s,
         }
         parts = {name: self.per_task(np.asarray(values)) for name, values in changed.items()}
@@ -176,9 +188,12 @@ class FixedSchedule:
         B = np.clip(point.work / e, *self.batch)
         per_sample = np.clip(point.compute_s / (e * B), *self.s_per_sample)
         parts = [self.per_task(np.asarray(values)) for values in (e, B, self.cycles / per_sample)]
-        return tuple(
+        made = (
             decision.with_(version=jobs.version, steps=steps, batch=batch, frequency_Hz=frequency)
             for decision, jobs, steps, batch, frequency in zip(self.decisions, self.jobs, *parts, strict=True)
+        )
+        return tuple(
+            decision.after(task.past) for task, decision in zip(self.problem.tasks, made, strict=True)
         )
 
     @cached_property
@@ -202,14 +217,17 @@ class FixedSchedule:
 def fixed_schedule(
     problem: Problem, decisions: Sequence[TaskDecision], times: Sequence[Times]
 ) -> FixedSchedule:
-    """The jobs of `decisions` with the versions and samples of `times`."""
+    """The jobs of `decisions` with the versions and samples of `times`; those that are begun stay as they are."""
     tasks = problem.tasks
     sizes = [task.slots for task in tasks]
     jobs = [
         jobs_from(problem, task, decision, when)
         for task, decision, when in zip(tasks, decisions, times, strict=True)
     ]
-    parts = [_part(problem, task, its_jobs) for task, its_jobs in zip(tasks, jobs, strict=True)]
+    parts = [
+        _part(problem, task, its_jobs) | _past_part(task, its_jobs)
+        for task, its_jobs in zip(tasks, jobs, strict=True)
+    ]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return FixedSchedule(
         problem=problem,
@@ -227,7 +245,12 @@ def fixed_schedule(
         upload_J=columns["upload_J"],
         kappa=columns["kappa"],
         price_of_J=columns["price"],
+        price_of_end_s=columns["price_of_end_s"],
         window_s=columns["window_s"],
+        begun=columns["begun"] > 0,
+        earliest_s=columns["earliest_s"],
+        fixed_start_s=columns["fixed_start_s"],
+        fixed_end_s=columns["fixed_end_s"],
         samples=np.concatenate([its_jobs.samples for its_jobs in jobs]),
         jobs=tuple(jobs),
     )
@@ -249,5 +272,33 @@ def _part(problem: Problem, task: TaskProblem, jobs: TaskJobs) -> dict[str, Floa
         "upload_J": d.uplink_power_W[i] * upload_s,
         "kappa": d.capacitance_Js2[i] * c**3,
         "price": np.full(G, task.price_of_J * problem.c2),
+        "price_of_end_s": np.where(jobs.slot == G - 1, task.price_of_s, 0.0),
         "window_s": task.window_s[i],
+    }
+
+
+def _past_part(task: TaskProblem, jobs: TaskJobs) -> dict[str, FloatArray]:
+    """Columns that say what has happened, and ranges of one number for the work of these jobs."""
+    G, past = task.slots, task.past
+    none = np.zeros(G)
+    if past is None:
+        return {"begun": none, "earliest_s": none, "fixed_start_s": none, "fixed_end_s": none}
+    n, later = len(past), np.zeros(G - len(past))
+    done = np.arange(G) < n
+    frequency_Hz = np.concatenate([past.frequency_Hz, later + 1.0])
+    steps, batch = (np.concatenate([values, later]) for values in (past.steps, past.batch))
+    given = {"e": (steps, task.steps_range), "B": (batch, task.batch_range)}
+    columns = {
+        f"{name}_{end}": np.where(done, values, limits[k])
+        for name, (values, limits) in given.items()
+        for k, end in enumerate(("min", "max"))
+    }
+    c = task.cycles[jobs.device]
+    for name, limit_Hz in (("shortest", task.highest_Hz), ("longest", task.lowest_Hz)):
+        columns[name] = np.where(done, c / frequency_Hz, c / limit_Hz[jobs.device])
+    return columns | {
+        "begun": done.astype(np.float64),
+        "earliest_s": np.full(G, past.now_s),
+        "fixed_start_s": np.concatenate([past.start_s, later]),
+        "fixed_end_s": np.concatenate([past.end_s, later]),
     }

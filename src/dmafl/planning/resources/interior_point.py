@@ -118,7 +118,8 @@ class InteriorMethod:
             for task, its_jobs, scores in zip(tasks, jobs, self.scores, strict=True)
         )
         energy = self.fixed.price_of_J @ self.fixed.compute_J(point)
-        return float(loss + energy + self.pull @ point.compute_s)
+        time = self.fixed.price_of_end_s @ (x[self.limits.tau] * self.limits.unit_tau)
+        return float(loss + energy + time + self.pull @ point.compute_s)
 
     def spent(self, x: FloatArray) -> FloatArray:
         """What limited batteries give, in their units."""
@@ -219,6 +220,7 @@ class InteriorMethod:
         price = s.price_of_J * lim.unit_z / self.scale
         gradient[lim.q] += price * of_q
         gradient[lim.T] += price * of_T + self.pull * lim.unit_T / self.scale
+        gradient[lim.tau] += s.price_of_end_s * lim.unit_tau / self.scale
         weight = price.copy()
         limited = self.battery_of >= 0
         where = self.battery_of[limited]

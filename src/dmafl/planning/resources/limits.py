@@ -97,7 +97,8 @@ class Limits:
 
     def job_prices(self, dual: FloatArray) -> FloatArray:
         """Cost of another second of each job, through the slots that wait for it, (n,)."""
-        prices = dual[self._fits] / self.unit_tau
+        prices = np.zeros(len(self.fixed))
+        prices[self._free] = dual[self._fits] / self.unit_tau[self._free]
         np.add.at(prices, self._stale, -dual[self._starts] / self.unit_tau[self._stale])
         return np.asarray(prices)
 
@@ -135,10 +136,15 @@ class Limits:
     def _order(self) -> None:
         """S3: a job fits between its version and its slot, starts while that version is current; slots in order."""
         s, unit = self.fixed, self.unit_tau
-        later = np.flatnonzero(s.waits_for >= 0)
-        self._fits = self.less.add(-s.radio_s / unit, (self.T, self.unit_T / unit), (self.tau, -1.0))
-        self.less.entries(self._fits[later], self.tau[s.waits_for[later]], 1.0)
-        self._stale = stale = np.flatnonzero(s.version < s.slot)
+        self._free = free = np.flatnonzero(~s.begun)
+        later = s.waits_for[free] >= 0
+        self._fits = self.less.add(
+            -s.radio_s[free] / unit[free],
+            (self.T[free], self.unit_T[free] / unit[free]),
+            (self.tau[free], -1.0),
+        )
+        self.less.entries(self._fits[later], self.tau[s.waits_for[free[later]]], 1.0)
+        self._stale = stale = np.flatnonzero((s.version < s.slot) & ~s.begun)
         replaced = s.offset[s.task[stale]] + s.version[stale]
         self._starts = self.less.add(
             s.radio_s[stale] / unit[stale],
@@ -147,3 +153,15 @@ class Limits:
             (self.tau[replaced], -1.0),
         )
         self.less.add(np.zeros(len(stale)), (self.tau[stale - 1], 1.0), (self.tau[stale], -1.0))
+        self._after_now()
+
+    def _after_now(self) -> None:
+        """What is begun ends when it does; no other job starts before now."""
+        s, unit = self.fixed, self.unit_tau
+        begun, waits = np.flatnonzero(s.begun), np.flatnonzero(~s.begun & (s.earliest_s > 0))
+        self.equal.add(s.fixed_end_s[begun] / unit[begun], (self.tau[begun], 1.0))
+        self.less.add(
+            -(s.radio_s[waits] + s.earliest_s[waits]) / unit[waits],
+            (self.T[waits], self.unit_T[waits] / unit[waits]),
+            (self.tau[waits], -1.0),
+        )

@@ -1,4 +1,4 @@
-"""`sca`: the paper's Algorithm 1 made to work, on the job form. docs/planner.md says what was changed, and why."""
+"""`sca`: the paper's Algorithm 1 made to work, on the job form. docs/planner-inside.md: what was changed, why."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def sca(
     """Successive convex approximation with relaxed binaries, rounding and a polish of the resources.
 
     Eq. (p_hat), Eq. (p_hat_m), Eq. (sca_iterate_rule), Eq. (convexified_nonconvex_objective),
-    Eq. (convexified_nonconvex_inequality_constraint), Eq. (convexified_nonconvex_equality_constraint); docs/planner.md
+    Eq. (convexified_nonconvex_inequality_constraint), Eq. (convexified_nonconvex_equality_constraint);
+    docs/planner-inside.md
     says what differs.
 
     `watch` is called after every iteration. Deterministic for a seed. Ends by its own rule: an effort does not shorten

@@ -169,8 +169,10 @@ class RelaxedTask:
         self.get(gradient, "batch")[:] = t.weight * slope.batch * B
         self.get(gradient, "compute")[:] = t.weight * slope.compute_s * self.unit_s
         self.get(gradient, "end")[:] = t.weight * slope.end_s * self.unit_s
+        self.get(gradient, "end")[-1] += t.price_of_s * self.unit_s
         self.get(gradient, "energy")[:] = joules
-        return t.weight * value + float(joules.sum() + self.radio_cost @ self.get(v, "x"))
+        energy = float(joules.sum() + self.radio_cost @ self.get(v, "x"))
+        return t.weight * value + energy + t.price_of_s * self.unit_s * float(self.get(v, "end")[-1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,13 @@ import numpy as np
 from dmafl.base.arrays import FloatArray
 from dmafl.planning.decision import TaskDecision, all_past, times_of, used_J
 from dmafl.planning.effort import CutOff, Effort
-from dmafl.planning.incumbent import Incumbent, better, incumbent_of, order, share_gained
+from dmafl.planning.incumbent import Incumbent, better, incumbent_of, keeps_limits, order, share_gained
 from dmafl.planning.problem import Problem, TaskProblem
 from dmafl.planning.resources.best_resources import solve_resources
 from dmafl.planning.search.assignment import orders_to_try
 from dmafl.planning.search.descent import BlockDescent, Candidate
 from dmafl.planning.search.exhaustive import exhaustive, few_schedules
+from dmafl.planning.search.least_energy import least_energy
 from dmafl.planning.search.local_search import LimitPrices, search
 from dmafl.planning.search.repair import fastest, whole_and_repaired
 
@@ -31,6 +32,8 @@ DESCENT_TIME, BATTERY_TIME, SEARCH_TIME = 0.6, 0.7, 0.8
 """Shares of a time limit, if there is one, until which descents, prices of batteries and the first search end."""
 ENOUGH, PATIENCE = 1e-5, 0
 """Relative gain of a turn below which it was in vain, and how many of these in a row are borne."""
+LEAST_ROUNDS = 6
+"""Rounds of starts with the least energy, where no other start keeps the limits."""
 EXACT_JOBS = 4000
 """Jobs up to which the exact resources of a fixed schedule are computed."""
 
@@ -46,14 +49,35 @@ def auto(
     if not apart and effort.leaves():  # where slots are judged apart, the descent is enough
         relaxed = search(problem, relaxed, effort.part(FIRST_SHARE).hurried(SEARCH_TIME), seed, prices=prices)
     best = _finish(problem, relaxed, effort, "descent")
+    plain = best.plain  # few jobs may be left after a past: then another way from there is worth a try
     for given in starts:
-        best = _better(best, _finish(problem, given, effort, "start"))
+        start = _finish(problem, given, effort, "start")
+        best = _better(best, start)
+        plain = min((each for each in (plain, start.plain) if each is not None), key=order)
     if best.incumbent.violation > 0:
         quickest = [fastest(problem, task, effort) for task in problem.tasks]
         best = _better(best, _finish(problem, quickest, effort, "fastest"))
     if few_schedules(problem, MOST_SCHEDULES) and effort.leaves():
         best = _better(best, _kept(exhaustive(problem, effort, best.incumbent.decisions), effort))
-    return _searched(problem, best, effort, seed)
+    found = _searched(problem, best, effort, seed)
+    if any(task.past is not None for task in problem.tasks) and plain is not None and effort.leaves():
+        moved = search(problem, plain.decisions, effort, seed + SEARCHES)
+        found = better(found, incumbent_of(problem, moved))
+    floors = any(task.fewest_slots for task in problem.tasks)  # least energy knows nothing of them
+    return found if keeps_limits(found) or floors else _within_limits(problem, found, effort, seed)
+
+
+def _within_limits(problem: Problem, found: Incumbent, effort: Effort, seed: int) -> Incumbent:
+    """A plan from starts with the least energy, at least one of them, then others while effort is left."""
+    best = _Finished(found)
+    flights: list[list[int] | None] = [None]
+    flights += [[count] * len(problem.tasks) for count in problem.tasks[0].flights]
+    for number, in_flight in enumerate(flights * LEAST_ROUNDS):
+        if keeps_limits(best.incumbent) or (number and not effort.leaves()):
+            break
+        start = least_energy(problem, effort, in_flight, number // len(flights))
+        best = _better(best, _finish(problem, start, effort, "least energy"))
+    return _searched(problem, best, effort, seed) if keeps_limits(best.incumbent) else best.incumbent
 
 
 def _candidates(problem: Problem, effort: Effort) -> list[Candidate]:
@@ -90,14 +114,12 @@ class _Finished:
     incumbent: Incumbent
     exact: tuple[TaskDecision, ...] = ()
     prices: LimitPrices | None = None
+    plain: Incumbent | None = None
+    """Whole decisions without exact resources."""
 
 
 def _better(a: _Finished, b: _Finished) -> _Finished:
     return min(a, b, key=lambda finished: order(finished.incumbent))
-
-
-def _without_past(problem: Problem) -> bool:
-    return all(task.past is None for task in problem.tasks)
 
 
 def _best_of_task(problem: Problem, task: TaskProblem, battery: FloatArray, effort: Effort) -> Candidate:
@@ -157,13 +179,14 @@ def _again(
 def _finish(problem: Problem, relaxed: Sequence[TaskDecision], effort: Effort, stage: str) -> _Finished:
     """Exact resources at this schedule, then whole numbers."""
     incumbent, exact, prices = whole_and_repaired(problem, relaxed, effort), tuple(relaxed), None
+    plain = incumbent
     effort.keep(incumbent)
-    if _without_past(problem) and sum(task.slots for task in problem.tasks) <= EXACT_JOBS:
+    if sum(task.slots for task in problem.tasks) <= EXACT_JOBS:
         solved = solve_resources(problem, _kept_versions(problem, relaxed), effort)
         exact, prices = solved.decisions, LimitPrices(solved.window_prices, solved.battery_prices)
         incumbent = better(incumbent, whole_and_repaired(problem, exact, effort))
     effort.report(stage, incumbent)
-    return replace(_kept(incumbent, effort), exact=exact, prices=prices)
+    return replace(_kept(incumbent, effort), exact=exact, prices=prices, plain=plain)
 
 
 def _kept(incumbent: Incumbent, effort: Effort) -> _Finished:

@@ -108,7 +108,7 @@ class BlockDescent:
         """Unit costs of all devices at the prices of this moment."""
         task, slopes = self.task, self.task.loss_model.time_slopes(jobs)
         prices = TaskPrices(
-            end_s=task.weight * slopes.horizon_s + self.window_price,
+            end_s=task.weight * slopes.horizon_s + task.price_of_s + self.window_price,
             in_flight=self.in_flight,
             under_way_s=task.weight * float(slopes.under_way_s.mean()),
             compute_s=task.weight * slopes.compute_s,
@@ -182,12 +182,13 @@ class BlockDescent:
         return best
 
     def _first_price(self, decision: TaskDecision) -> float:
-        """A price of time of the size at which computing faster begins to pay."""
+        """A price of time of the size at which computing faster begins to pay, beside the one that the task has."""
         task = self.task
         i = decision.device
         price_of_J = task.price_of_J * self.problem.c2 or PRICE_OF_FREE_J
         kappa = price_of_J * self.problem.energy_per_work(task)[i]
-        return float(np.median(2.0 * kappa * task.lowest_Hz[i] ** 3 / task.cycles[i])) * self.in_flight
+        price = float(np.median(2.0 * kappa * task.lowest_Hz[i] ** 3 / task.cycles[i])) * self.in_flight
+        return max(price, task.price_of_s)
 
     def _spend(self, work: Work, items: int = 0) -> None:
         self.effort.spend(work, self.problem.quality, self.task.slots, items)

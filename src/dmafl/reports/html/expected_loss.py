@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from dmafl.base.errors import bad_input
-from dmafl.experiments.campaign.totals import PHASES
 from dmafl.reports.html.curves import thin
 from dmafl.reports.html.rounding import short, shorts
 from dmafl.reports.html.run_set import RunSet
+from dmafl.schedule.plan import SUM
 from dmafl.schedule.plan_files import read_plan
-
-SUM = "quality"
+from dmafl.simulation.records import PREDICTED_ACCURACY
 
 
 def plan_terms(run_set: RunSet) -> list[dict[str, Any]]:
@@ -35,8 +34,7 @@ def plan_terms(run_set: RunSet) -> list[dict[str, Any]]:
                         "task": run_set.tasks.index(task),
                         "terms": {
                             term: short(_number(value, f"{path}: terms.{task}.{term}"))
-                            for term, value in terms.items()
-                            if term not in (*PHASES, SUM)
+                            for term, value in plan.quality_parts(task).items()
                         },
                         "sum": short(_number(terms.get(SUM), f"{path}: terms.{task}.{SUM}")),
                     }
@@ -45,23 +43,28 @@ def plan_terms(run_set: RunSet) -> list[dict[str, Any]]:
 
 
 def predictions(run_set: RunSet) -> list[dict[str, Any]]:
-    """One entry per series and task with a prediction: loss reached and predicted, over aggregations."""
+    """One entry per series and task with a prediction: reached and predicted, over aggregations.
+
+    Accuracies with their interval where they are predicted, else losses: `of` says which.
+    """
     entries = []
     for place, series in enumerate(run_set.series):
         for task in range(len(run_set.tasks)):
             tests = run_set.tests(series.scheme, task, series.seed)
             known = np.isfinite(tests["predicted_loss"].astype(np.float64))
-            if known.any():
-                entries.append(
-                    {
-                        "unit": place,
-                        "scheme": series.scheme,
-                        "task": task,
-                        "aggregation": shorts(thin(tests["aggregation"][known])),
-                        "loss": shorts(thin(tests["loss"][known])),
-                        "predicted": shorts(thin(tests["predicted_loss"][known])),
-                    }
+            if not known.any():
+                continue
+            entry: dict[str, Any] = {"unit": place, "scheme": series.scheme, "task": task, "of": "loss"}
+            columns = {"aggregation": "aggregation", "reached": "loss", "predicted": "predicted_loss"}
+            sure = known & np.isfinite(tests["predicted_accuracy"].astype(np.float64))
+            if sure.any():
+                known, entry["of"] = sure, "accuracy"
+                columns |= dict(
+                    zip(("predicted", "low", "high"), PREDICTED_ACCURACY, strict=True), reached="accuracy"
                 )
+            entries.append(
+                entry | {name: shorts(thin(tests[column][known])) for name, column in columns.items()}
+            )
     return entries
 
 

@@ -111,7 +111,7 @@ def terms_section(run_set: RunSet, data: dict[str, Any]) -> Html:
 
 
 def prediction_section(run_set: RunSet, data: dict[str, Any]) -> Html:
-    """Loss reached beside the one predicted."""
+    """What was reached beside what was predicted: accuracy with its interval, or loss."""
     if not data["predictions"]:
         return element(
             "p",
@@ -123,16 +123,19 @@ def prediction_section(run_set: RunSet, data: dict[str, Any]) -> Html:
             run_set.tasks[entry["task"]],
             run_set.schemes[entry["scheme"]],
             run_set.series[entry["unit"]].seed,
-            *(entry[name][-1] for name in ("aggregation", "loss", "predicted")),
+            entry["of"],
+            *(entry[name][-1] for name in ("aggregation", "reached", "predicted")),
+            f"{entry['low'][-1]:.3f} to {entry['high'][-1]:.3f}" if "low" in entry else "",
         ]
         for entry in sorted(data["predictions"], key=lambda entry: entry["task"])
     ]
     return figure(
-        of_tasks(run_set, "prediction", "Loss reached and predicted"),
-        "Solid: test loss. Dashed: what the calibrated prediction gives for the schedule up to there. The first seed.",
+        of_tasks(run_set, "prediction", "Reached and predicted"),
+        "Solid: what tests found. Dashed: what is predicted for the schedule up to there; the band is "
+        "to cover 80% of runs. The first seed.",
         table(
             "At the last test",
-            ["task", "scheme", "seed", "aggregation", "loss reached", "loss predicted"],
+            ["task", "scheme", "seed", "of", "aggregation", "reached", "predicted", "80% of runs"],
             rows,
         ),
     )

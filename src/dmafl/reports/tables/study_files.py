@@ -105,7 +105,7 @@ def write_manifest(
 ) -> None:
     """What was studied, with what, and how much of it was there."""
     scenarios = {
-        partition: study.study_run(partition, "fedasync", study.tuning_seed).scenario().plain()
+        partition: study.study_run(partition, "fedasync", study.tuning_seed).scenario().recorded()
         for partition in study.partitions
     }
     content = {

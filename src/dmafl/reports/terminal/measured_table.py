@@ -93,6 +93,13 @@ def calibration_lines(task: MeasuredTask) -> list[str]:
         "Cross-validated over them: rank correlation with the loss reached "
         f"{calibration.correlation:.3f}, relative error {100 * calibration.spread:.1f} %."
     )
+    if calibration.accuracy is not None:
+        best = calibration.accuracy
+        low, high = best.interval(best.error[0])
+        lines.append(
+            f"Of probes with the highest predicted accuracy, {best.accuracy[0]:.3f}, 80 % end between {low:.3f} "
+            f"and {high:.3f}."
+        )
     return lines + ([f"Warning: {calibration.warning}"] if calibration.warning else [])
 
 

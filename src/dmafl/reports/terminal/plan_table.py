@@ -6,10 +6,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from dmafl.experiments.campaign.totals import PHASES
 from dmafl.reports.numbers import number
 from dmafl.reports.terminal.console import table
 from dmafl.reports.terminal.energy_table import task_energy_table
+from dmafl.schedule.goal_limits import limits_used
 from dmafl.schedule.plan import Plan
 from dmafl.schedule.plan_status import PlanStatus
 
@@ -20,6 +20,11 @@ def print_plan(out: Console, plan: Plan) -> None:
     out.print(work_table(plan))
     if plan.terms:
         out.print(terms_table(plan))
+    if plan.predicted:
+        out.print(predicted_table(plan))
+    for limit in limits_used(plan):
+        text = f"{limit.name}: {number(limit.used)} {limit.unit} of {number(limit.limit)} ({limit.where})"
+        out.print(text, highlight=False, markup=False)
     if plan.status is not PlanStatus.EXECUTABLE:
         out.print(f"Status: {plan.status.sentence}", highlight=False, markup=False)
 
@@ -45,10 +50,25 @@ def work_table(plan: Plan) -> Table:
 
 def terms_table(plan: Plan) -> Table:
     """One row per task: every term of its quality, and their sum."""
-    names = [name for name in next(iter(plan.terms.values())) if name not in (*PHASES, "quality")]
+    names = list(plan.quality_parts(next(iter(plan.terms))))
     rows = table(f"Quality ({plan.quality}), term by term", "task", *names, "sum")
     for task, terms in plan.terms.items():
         rows.add_row(task, *(number(terms[name]) for name in names), number(terms["quality"]))
+    return rows
+
+
+def predicted_table(plan: Plan) -> Table:
+    """One row per task: the loss and accuracy that it is predicted to reach, with an interval."""
+    share = next(iter(plan.predicted.values())).confidence
+    rows = table("Prediction", "task", "aggregations", "loss", "accuracy", f"{share:.0%} of runs")
+    for task, expected in plan.predicted.items():
+        rows.add_row(
+            task,
+            str(plan.world.scenario.tasks[task].slots),
+            number(expected.loss),
+            f"{expected.accuracy:.3f}",
+            f"{expected.low:.3f} to {expected.high:.3f}",
+        )
     return rows
 
 

@@ -20,10 +20,11 @@ ENORMOUS = 1e3
 def outcome_table(metrics: Any) -> Table:
     """One row per task and scheme: final accuracy and loss, time and energy, mean over seeds (with the spread).
 
-    The predicted loss stands beside the one reached, where there is a prediction.
+    What was predicted stands beside what was reached, where there is a prediction: the accuracy, else the loss.
     """
     columns = columns_of(metrics)
-    predicted = columns["predicted_loss"].astype(float)
+    by_accuracy = bool(np.isfinite(columns["predicted_accuracy"].astype(float)).any())
+    predicted = columns["predicted_accuracy" if by_accuracy else "predicted_loss"].astype(float)
     foreseen = bool(np.isfinite(predicted).any())
     rows = table(
         "Outcome (mean over seeds ± half the range)",
@@ -31,8 +32,9 @@ def outcome_table(metrics: Any) -> Table:
         "scheme",
         "aggregations",
         "accuracy",
+        *(["predicted"] if by_accuracy else []),
         "loss",
-        *(["predicted loss"] if foreseen else []),
+        *(["predicted loss"] if foreseen and not by_accuracy else []),
         "time [s]",
         "devices [J]",
         "base station [J]",
@@ -59,8 +61,9 @@ def outcome_table(metrics: Any) -> Table:
                 scheme,
                 number(value["aggregation"].mean()),
                 _spread(value["accuracy"], 3),
+                *([_spread(predicted[last], 3)] if by_accuracy else []),
                 _spread(value["loss"], 3),
-                *([_spread(predicted[last], 3)] if foreseen else []),
+                *([_spread(predicted[last], 3)] if foreseen and not by_accuracy else []),
                 number(value["time_s"].mean()),
                 number(own_J.mean()),
                 number(columns["downlink_J"][last].mean()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from dmafl.base.errors import BadInput
 from dmafl.experiments.run.expected_loss import TaskTheory
@@ -87,6 +88,9 @@ def _worth(opened: Opened, file: PlanFile, seed: int) -> list[str]:
     )
     again = evaluate(problem, plan.schedule)
     recorded, expected = _flat(plan.terms), _flat(again.terms)
+    if plan.predicted:
+        recorded |= _flat({f"predicted {task}": asdict(said) for task, said in plan.predicted.items()})
+        expected |= _flat({f"predicted {task}": asdict(said) for task, said in again.predicted.items()})
     if recorded.keys() != expected.keys():
         return ["other terms than those of its quality"]
     recorded["objective"], expected["objective"] = plan.objective or 0.0, again.objective

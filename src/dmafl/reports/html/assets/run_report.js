@@ -232,16 +232,19 @@ page.draw = (data) => {
   });
   ofTasks("prediction", (task) => {
     const seen = new Set();
+    let of = "loss";
     const traces = [];
     for (const one of data.predictions) {
       if (one.task !== task || !shown("schemes", one.scheme) || seen.has(one.scheme)) continue;
       seen.add(one.scheme);
       const { colour, symbol } = series(one.scheme);
       const name = plain(data.schemes[one.scheme]);
-      traces.push({ x: one.aggregation, y: one.loss, mode: "lines+markers", marker: { symbol, color: colour }, line: { color: colour, width: 2 }, hovertemplate: `%{y:.3f} reached<extra>${name}</extra>` });
+      of = one.of;
+      if (one.low) traces.push({ x: [...one.aggregation, ...one.aggregation.toReversed()], y: [...one.high, ...one.low.toReversed()], fill: "toself", mode: "lines", line: { width: 0 }, fillcolor: faint(colour, 0.15), hoverinfo: "skip", showlegend: false });
+      traces.push({ x: one.aggregation, y: one.reached, mode: "lines+markers", marker: { symbol, color: colour }, line: { color: colour, width: 2 }, hovertemplate: `%{y:.3f} reached<extra>${name}</extra>` });
       traces.push({ x: one.aggregation, y: one.predicted, mode: "lines", line: { color: colour, width: 2, dash: "dash" }, hovertemplate: `%{y:.3f} predicted<extra>${name}</extra>` });
     }
-    return { traces, layout: { xaxis: { title: "aggregations" }, yaxis: { title: "test loss" } } };
+    return { traces, layout: { xaxis: { title: "aggregations" }, yaxis: { title: `test ${of}` } } };
   });
 
   // -- drift ----------------------------------------------------------------------------------------------------

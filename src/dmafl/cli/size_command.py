@@ -1,0 +1,147 @@
+"""`dmafl size`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dmafl.base.errors import bad_input, visible
+from dmafl.cli.goal_options import (
+    AccuracyGoal,
+    Confidence,
+    Deadline,
+    DeviceEnergy,
+    FleetEnergy,
+    LossGoal,
+    MakeBest,
+    StationEnergy,
+    with_goals,
+)
+from dmafl.cli.shared import (
+    DataDir,
+    Effort,
+    MeasuredFile,
+    ScenarioArgument,
+    TimeLimit,
+    one_thread,
+    process_count,
+)
+from dmafl.cli.stopping import Stopped
+
+
+def size(
+    scenario: ScenarioArgument,
+    accuracy: AccuracyGoal = None,
+    loss: LossGoal = None,
+    device_energy: DeviceEnergy = None,
+    fleet_energy: FleetEnergy = None,
+    station_energy: StationEnergy = None,
+    deadline: Deadline = None,
+    make_best: MakeBest = None,
+    confidence: Confidence = None,
+    vary: Annotated[
+        str | None,
+        typer.Option(
+            help="KEY=LOW..HIGH: a dotted scenario key; the smallest value with which the goals can be met."
+        ),
+    ] = None,
+    times_per_day: Annotated[
+        float | None, typer.Option(help="How often a day is trained: also says what a day asks of devices.")
+    ] = None,
+    front: Annotated[
+        int, typer.Option(help="Plans for lower and higher accuracies, in a table and a picture; 0: none.")
+    ] = 7,
+    confirm: Annotated[
+        int | None, typer.Option(help="Train so many seeds of the plan, and say what they reach.")
+    ] = None,
+    off: Annotated[
+        float | None,
+        typer.Option(help="Train also with devices up to this share slower and hungrier, e.g. 0.2."),
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the sizing.")] = Path("sizing"),
+    workers: Annotated[int, typer.Option(help="Plans and seeds at a time; 0: as many as cores.", min=0)] = 0,
+    effort: Effort = 30.0,
+    time_limit: TimeLimit = None,
+    measured: MeasuredFile = None,
+    data_dir: DataDir = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")] = False,
+) -> None:
+    """Find the cheapest plan, fleet, battery or band for goals, and say what it asks of every device.
+
+    Everything is kept. Ctrl-C stops; the same command goes on.
+    """
+    one_thread()
+    import json
+
+    from dmafl.base.watching import Watcher
+    from dmafl.calibration.measured import read_measured
+    from dmafl.experiments.sizing.size import size as size_scenario
+    from dmafl.reports.terminal.console import console
+    from dmafl.reports.terminal.size_table import print_sizing
+    from dmafl.reports.terminal.size_view import SizeView
+    from dmafl.scenario.toml import load
+
+    asked = with_goals(
+        load(scenario),
+        accuracy=accuracy,
+        loss=loss,
+        device_energy=device_energy,
+        fleet_energy=fleet_energy,
+        station_energy=station_energy,
+        deadline=deadline,
+        make_best=make_best,
+        confidence=confidence,
+    )
+    out = console()
+    with SizeView(out) as view:
+        try:
+            done = size_scenario(
+                asked,
+                vary=None if vary is None else parse_range(vary),
+                times_per_day=times_per_day,
+                front=front,
+                confirm=confirm,
+                off=off,
+                output=output,
+                workers=process_count(workers),
+                measured=read_measured(measured) if measured is not None else None,
+                effort=effort,
+                time_limit_s=time_limit,
+                data_dir=data_dir,
+                watcher=Watcher() if as_json else view,
+            )
+        except (KeyboardInterrupt, Stopped):
+            kept = f"what is done is kept in {visible(str(output))}: the same command goes on."
+            raise Stopped(kept) from None
+    pictures = [done.plot().name] if done.front else []
+    if as_json:
+        typer.echo(json.dumps(done.plain(), indent=1))
+        return
+    print_sizing(out, done)
+    files = ", ".join(["plan.json", "sizing.json", *pictures])
+    out.print(f"Kept in {output}: {files}")
+
+
+def parse_range(text: str) -> dict[str, tuple[float, float]]:
+    """What `fleet.devices=5..50` says."""
+    key, equals, ends = text.partition("=")
+    low, dots, high = ends.partition("..")
+    if not key.strip() or not equals or not dots:
+        raise bad_input("--vary", "must be KEY=LOW..HIGH", text, EXAMPLE)
+    return {key.strip(): (_number(low, text), _number(high, text))}
+
+
+def _number(given: str, text: str) -> float:
+    try:
+        return int(given)
+    except ValueError:
+        pass
+    try:
+        return float(given)
+    except ValueError:
+        raise bad_input("--vary", "must have numbers for LOW and HIGH", text, EXAMPLE) from None
+
+
+EXAMPLE = "Write e.g. --vary fleet.devices=5..50."

@@ -1,0 +1,35 @@
+"""What a schedule is predicted to reach, by the calibration of its task."""
+
+from __future__ import annotations
+
+from dmafl.planning.task_estimates import TaskEstimates
+from dmafl.schedule.predicted_accuracy import CONFIDENCE, PredictedAccuracy
+from dmafl.theory.course import predict_accuracy, predict_jobs
+from dmafl.theory.course import predicted_error as error_of_schedule
+from dmafl.theory.jobs import TaskJobs
+
+
+def predicted_loss(estimates: TaskEstimates, jobs: TaskJobs) -> float | None:
+    """The loss that jobs of a task are predicted to reach; None without a calibration."""
+    if estimates.calibration is None:
+        return None
+    constants = estimates.prediction if estimates.prediction is not None else estimates.constants
+    return predict_jobs(jobs, constants, estimates.labels, estimates.calibration).value
+
+
+def predicted_error(estimates: TaskEstimates, jobs: TaskJobs, *, of_loss: bool = False) -> float | None:
+    """What the accuracy of jobs follows from, an error rate or a loss; with `of_loss` the loss itself."""
+    loss = predicted_loss(estimates, jobs)
+    if loss is None or estimates.calibration is None or of_loss:
+        return loss
+    return error_of_schedule(jobs, loss, estimates.labels, estimates.calibration)
+
+
+def predicted_accuracy(
+    estimates: TaskEstimates, jobs: TaskJobs, confidence: float = CONFIDENCE
+) -> PredictedAccuracy | None:
+    """Loss and accuracy that jobs of a task are predicted to reach; None where the calibration knows no accuracies."""
+    if estimates.calibration is None:
+        return None
+    constants = estimates.prediction if estimates.prediction is not None else estimates.constants
+    return predict_accuracy(jobs, constants, estimates.labels, estimates.calibration, confidence)
