@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dmafl.base.files import read_text, write_bytes, write_text
+from dmafl.calibration.random_jobs import DEEP_PROBES, PROBES
 from dmafl.experiments.reproduction.design import DRIFT_UNIT, DRIFTS, IMPORTANCES, SEEDS, TUNING_SEED
 from dmafl.experiments.reproduction.kept_outcomes import kept_outcomes
 from dmafl.experiments.reproduction.presets import OPEN_CHOICES, study_of
@@ -63,7 +64,8 @@ def choices() -> str:
         + f"- Importance of one task: {', '.join(f'{value:g}' for value in IMPORTANCES)}, the others at 1.\n"
         + f"- Drift of one task: {', '.join(f'{value:g}' for value in DRIFTS)} times a unit [1/s]: {units}.\n"
         + f"- Planning takes {study.effort:g} s a plan, {study.sweep_effort:g} s in the sweeps of drift and"
-        + f" with the printed ends of importance; calibration has {study.probes} probes a task.\n"
+        + f" with the printed ends of importance; calibration has {PROBES} probes of a linear model"
+        + f" and {DEEP_PROBES} of any other.\n"
     )
 
 
