@@ -63,9 +63,13 @@ def probe_tasks(
     return probed
 
 
-def calibrated_task(scenario: Scenario, name: str, measured: MeasuredTask, probed: Probed) -> MeasuredTask:
+def calibrated_task(
+    setup: MeasurementSetup, name: str, measured: MeasuredTask, probed: Probed
+) -> MeasuredTask:
     """`measured` with the prediction fitted to its probes; without one where too few probes stayed finite."""
-    task = scenario.tasks[name]
+    from dmafl.calibration.proxy_samples import proxy_samples
+
+    scenario, task = setup.scenario, setup.scenario.tasks[name]
     plan = probe_plan(task)
     finite = {number: outcome for number, outcome in sorted(probed.outcomes.items()) if outcome.finite}
     warm_up_s = 0.0 if probed.warm_up is None else probed.warm_up.cpu_s
@@ -88,9 +92,13 @@ def calibrated_task(scenario: Scenario, name: str, measured: MeasuredTask, probe
         )
         for number, outcome in finite.items()
     ]
-    constants = for_prediction(measured.constants, measured.labels)
     calibration = calibrate(
-        runs, constants, measured.labels, slots=task.slots, course=probed.course(scenario, name)
+        runs,
+        for_prediction(measured.constants, measured.labels),
+        measured.labels,
+        slots=task.slots,
+        course=probed.course(scenario, name),
+        proxy=proxy_samples(setup.trainer, list(scenario.tasks).index(name)),
     )
     return replace(measured, calibration=calibration, cost=cost)
 

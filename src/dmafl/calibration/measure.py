@@ -68,7 +68,7 @@ def measure_parts(
     tasks = {name: constants_of_task(setup, name, cache, watcher) for name in scenario.tasks}
     if probes != 0:
         probed = probe_tasks(setup, probe_counts(scenario, probes), workers, cache, watcher)
-        tasks = {name: calibrated_task(scenario, name, tasks[name], probed[name]) for name in tasks}
+        tasks = {name: calibrated_task(setup, name, tasks[name], probed[name]) for name in tasks}
     measured = Measured(whole_key(scenario, setup.keys, probes), tasks)
     cache.write(measured.plain(), "whole", measured.key)
     return measured

@@ -133,11 +133,12 @@ def plan(
 
 
 def constants_of(problem: Problem, estimates: dict[str, TaskEstimates]) -> dict[str, Any]:
-    """What a plan file says of the quality it was planned with: enough to evaluate its prediction again."""
+    """What a plan file says of the quality it was planned with: enough to evaluate its predicted loss again."""
     tasks = {}
     for name, known in estimates.items():
         calibration = known.calibration
-        tasks[name] = {"calibration": None if calibration is None else plain_calibration(calibration)}
+        plain = None if calibration is None else plain_calibration(calibration, samples=False)
+        tasks[name] = {"calibration": plain}
     return {
         "quality": problem.quality,
         "dissimilarity": problem.dissimilarity,

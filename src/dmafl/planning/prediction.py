@@ -7,6 +7,7 @@ from dmafl.schedule.predicted_accuracy import CONFIDENCE, PredictedAccuracy
 from dmafl.theory.course import predict_accuracy, predict_jobs
 from dmafl.theory.course import predicted_error as error_of_schedule
 from dmafl.theory.jobs import TaskJobs
+from dmafl.theory.proxy_model import ProxyModel
 
 
 def predicted_loss(estimates: TaskEstimates, jobs: TaskJobs) -> float | None:
@@ -23,6 +24,12 @@ def predicted_error(estimates: TaskEstimates, jobs: TaskJobs, *, of_loss: bool =
     if loss is None or estimates.calibration is None or of_loss:
         return loss
     return error_of_schedule(jobs, loss, estimates.labels, estimates.calibration)
+
+
+def by_proxy(estimates: TaskEstimates) -> bool:
+    """Whether accuracies are predicted by a proxy model, which has to be trained for each schedule."""
+    calibration = estimates.calibration
+    return calibration is not None and isinstance(calibration.error_rate, ProxyModel)
 
 
 def predicted_accuracy(

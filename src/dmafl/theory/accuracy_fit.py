@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from dmafl.base.arrays import FloatArray, IntArray
+from dmafl.base.arrays import BoolArray, FloatArray, IntArray
 from dmafl.theory.accuracy import AccuracyCurve
-from dmafl.theory.error_rate import ErrorRate, Handicaps
+from dmafl.theory.error_model import ErrorModel
+from dmafl.theory.error_rate import Handicaps
 from dmafl.theory.error_rate_fit import fit_error_rate
 from dmafl.theory.label_mix import LabelMix
+from dmafl.theory.proxy_data import ProxyData
+from dmafl.theory.proxy_fit import fit_proxy
+from dmafl.theory.proxy_model import ProxyModel, log_exchange
 from dmafl.theory.tested_jobs import TestedJobs
 
 RESPONSES = (5.0, 10.0, 20.0, 40.0, 80.0, 160.0)
@@ -29,16 +34,63 @@ def fit_accuracy(
     probes: Sequence[TestedJobs],
     labels: LabelMix,
     *,
+    proxy: ProxyData | None = None,
     early: TestedJobs | None = None,
     trained: float = 0.0,
     exchanged: float = 0.0,
-) -> tuple[ErrorRate, AccuracyCurve]:
+) -> tuple[ErrorModel, AccuracyCurve]:
     """The error rate fitted to tests of all probes, and accuracies that go with held-out error rates.
 
-    `early`: a run whose tests count in every fit and are never held out; probes go on from its N and V.
+    With `proxy`, samples for a proxy model, it is trained under every probe; otherwise error rates follow from class
+    scores. `early`: a run whose tests count in every fit and are never held out; probes go on from its N and V.
     """
     probe = np.concatenate([np.full(len(each.slots), k) for k, each in enumerate(probes)])
     accuracies = np.concatenate([each.accuracies for each in probes])
+    if proxy is not None:
+        fitted: _Fitted = _by_proxy(probes, labels, proxy, accuracies, exchanged)
+    else:
+        fitted = _by_class_scores(probes, labels, accuracies, early, trained, exchanged)
+    held_out = np.empty_like(accuracies)  # error rates
+    for fold in range(FOLDS):
+        out = probe % FOLDS == fold
+        if out.any():
+            held_out[out] = fitted.held_out(out)
+    return fitted.model, fit_curve(held_out, accuracies, probe)
+
+
+class _Fitted(NamedTuple):
+    """A model of the error rate fitted to all tests, and error rates of some tests by a fit to all others."""
+
+    model: ErrorModel
+    held_out: Callable[[BoolArray], FloatArray]
+
+
+def _by_proxy(
+    probes: Sequence[TestedJobs],
+    labels: LabelMix,
+    data: ProxyData,
+    accuracies: FloatArray,
+    exchanged: float,
+) -> _Fitted:
+    bare = ProxyModel(data)
+    of_proxy = np.concatenate([bare.accuracies(each.jobs, labels, each.slots) for each in probes])
+    exchange = np.concatenate([log_exchange(each.jobs, each.slots, exchanged) for each in probes])
+
+    def held_out(out: BoolArray) -> FloatArray:
+        of_fold = fit_proxy(data, of_proxy[~out], exchange[~out], accuracies[~out])
+        return 1.0 - of_fold.right(of_proxy[out], exchange[out])
+
+    return _Fitted(fit_proxy(data, of_proxy, exchange, accuracies), held_out)
+
+
+def _by_class_scores(
+    probes: Sequence[TestedJobs],
+    labels: LabelMix,
+    accuracies: FloatArray,
+    early: TestedJobs | None,
+    trained: float,
+    exchanged: float,
+) -> _Fitted:
     fits = []
     for response in RESPONSES:
         seen = Handicaps.joined(
@@ -49,15 +101,13 @@ def fit_accuracy(
         rate, error = fit_error_rate(whole, reached, labels.asked, response)
         fits.append((error, rate, seen, first))
     _, rate, seen, first = min(fits, key=lambda each: each[0])
-    held_out = np.empty_like(accuracies)  # error rates
-    for fold in range(FOLDS):
-        out = probe % FOLDS == fold
-        if not out.any():
-            continue
+
+    def held_out(out: BoolArray) -> FloatArray:
         rows, reached = _with_early(seen.rows(~out), accuracies[~out], first, early)
         of_fold, _ = fit_error_rate(rows, reached, labels.asked, rate.response)
-        held_out[out] = 1.0 - of_fold.right(seen.rows(out), labels.asked)
-    return rate, fit_curve(held_out, accuracies, probe)
+        return 1.0 - of_fold.right(seen.rows(out), labels.asked)
+
+    return _Fitted(rate, held_out)
 
 
 def _with_early(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from dmafl.theory.accuracy import AccuracyCurve
-from dmafl.theory.error_rate import ErrorRate
+from dmafl.theory.error_model import ErrorModel
 from dmafl.theory.features import Features
 from dmafl.theory.terms import SumOfTerms
 
@@ -54,7 +54,7 @@ class Calibration:
     """Root mean square of the cross-validated relative error."""
     response: float
     """The response of class scores that the label bias is to be computed with."""
-    error_rate: ErrorRate | None = None
+    error_rate: ErrorModel | None = None
     """How often the model of a schedule is wrong; None for tasks without labels."""
     accuracy: AccuracyCurve | None = None
     """Which accuracy goes with that, or with the predicted loss; None where probes were not tested on their way."""

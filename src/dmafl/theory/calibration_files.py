@@ -11,17 +11,20 @@ import numpy as np
 from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.theory.accuracy import AccuracyCurve
 from dmafl.theory.calibrated import NAMES, TERMS, Calibration, Prediction
+from dmafl.theory.error_model import ErrorModel
 from dmafl.theory.error_rate import ErrorRate
 from dmafl.theory.features import Features
+from dmafl.theory.proxy_files import plain_proxy, proxy_from_plain
+from dmafl.theory.proxy_model import ProxyModel
 
 _REMEDY = "Calibrate again with `dmafl.theory.calibration_fit.calibrate`."
 
-OF_ACCURACY = ("error_rate", "accuracy")
+OF_ACCURACY = ("error_rate", "proxy_model", "accuracy")
 """Parts that a calibration may lack: those of older files, and of tasks without labels, do."""
 
 
-def plain_calibration(calibration: Calibration) -> dict[str, Any]:
-    """As plain values, for a file."""
+def plain_calibration(calibration: Calibration, *, samples: bool = True) -> dict[str, Any]:
+    """As plain values, for a file; without `samples` the proxy model is left out, which is large."""
     plain: dict[str, Any] = {
         "weights": calibration.weights.terms(),
         "low": _plain(calibration.low),
@@ -31,12 +34,14 @@ def plain_calibration(calibration: Calibration) -> dict[str, Any]:
         "spread": calibration.spread,
         "response": calibration.response,
     }
-    for name in OF_ACCURACY:
-        part = getattr(calibration, name)
-        if part is not None:
-            plain[name] = {
-                key: list(value) if isinstance(value, tuple) else value for key, value in asdict(part).items()
-            }
+    rate = calibration.error_rate
+    if isinstance(rate, ProxyModel):
+        if samples:
+            plain["proxy_model"] = plain_proxy(rate)
+    elif rate is not None:
+        plain["error_rate"] = _plain_part(rate)
+    if calibration.accuracy is not None:
+        plain["accuracy"] = _plain_part(calibration.accuracy)
     return plain
 
 
@@ -58,12 +63,20 @@ def calibration_from_plain(given: Any, source: str = "calibration") -> Calibrati
         low=Features(**_numbers(given["low"], NAMES, f"{source}.low")),
         high=Features(**_numbers(given["high"], NAMES, f"{source}.high")),
         probes=int(_number(given["probes"], f"{source}.probes")),
-        error_rate=_error_rate(given["error_rate"], f"{source}.error_rate")
-        if "error_rate" in given
-        else None,
+        error_rate=_error_model(given, source),
         accuracy=_accuracy(given["accuracy"], f"{source}.accuracy") if "accuracy" in given else None,
         **others,
     )
+
+
+def _plain_part(part: ErrorRate | AccuracyCurve) -> dict[str, Any]:
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(part).items()}
+
+
+def _error_model(given: Mapping[str, Any], source: str) -> ErrorModel | None:
+    if "proxy_model" in given:
+        return proxy_from_plain(given["proxy_model"], f"{source}.proxy_model")
+    return _error_rate(given["error_rate"], f"{source}.error_rate") if "error_rate" in given else None
 
 
 def _error_rate(given: Any, source: str) -> ErrorRate:

@@ -20,6 +20,7 @@ from dmafl.theory.features import Features
 from dmafl.theory.label_bias import RESPONSE
 from dmafl.theory.label_mix import LabelMix
 from dmafl.theory.prefixes import features_of_prefixes
+from dmafl.theory.proxy_data import ProxyData
 from dmafl.theory.tested_jobs import TestedJobs
 
 FEWEST_PROBES = 12
@@ -38,12 +39,13 @@ def calibrate(
     *,
     slots: int,
     course: Course | None = None,
+    proxy: ProxyData | None = None,
 ) -> Calibration:
     """The fit to all tests of the probes of one task, with the response of class scores that ranks them best.
 
     Every test of a probe is the outcome of a shorter schedule, so that the fit holds for any number of slots. Probes
     that begin after a `course` go on with its N and V, and its own tests count too: they alone tell what training is
-    worth to a model that has not learnt anything yet.
+    worth to a model that has not learnt anything yet. `proxy`: samples for the proxy model of a linear task.
     """
     fits = []
     probe = np.concatenate([np.full(len(each.slots), k) for k, each in enumerate(probes)])
@@ -71,7 +73,7 @@ def calibrate(
             )
         )
     best = max(fits, key=lambda calibration: calibration.correlation)
-    return _with_accuracy(best, probes, constants, labels, course)
+    return _with_accuracy(best, probes, constants, labels, course, proxy)
 
 
 def _with_accuracy(
@@ -80,12 +82,15 @@ def _with_accuracy(
     constants: Constants,
     labels: LabelMix | None,
     course: Course | None,
+    proxy: ProxyData | None,
 ) -> Calibration:
     """The same with the accuracies that go with its predictions."""
     if labels is not None:
         early = None if course is None else course.tested
         before = (0.0, 0.0) if course is None else (course.trained, course.exchanged)
-        rate, curve = fit_accuracy(probes, labels, early=early, trained=before[0], exchanged=before[1])
+        rate, curve = fit_accuracy(
+            probes, labels, proxy=proxy, early=early, trained=before[0], exchanged=before[1]
+        )
         return replace(calibration, error_rate=rate, accuracy=curve)
     losses, accuracies, probe = [], [], []
     for number, each in enumerate(probes):

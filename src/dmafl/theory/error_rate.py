@@ -10,16 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dmafl.base.arrays import FloatArray, IntArray
+from dmafl.base.arrays import BoolArray, FloatArray, IntArray
 from dmafl.theory.features import exchange_of_jobs, training_of_jobs
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.label_bias import class_scores
 from dmafl.theory.label_mix import LabelMix
+from dmafl.theory.logistic import sigmoid
 
 _TINY = 1e-12
 """Stands for the share of all other classes where one class has taken everything."""
-STEEPEST = 40.0
-"""Exponents beyond this are 0 or 1 to the last digit."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class Handicaps:
             np.concatenate([part.log_exchange for part in parts]),
         )
 
-    def rows(self, which: FloatArray | IntArray) -> Handicaps:
+    def rows(self, which: BoolArray) -> Handicaps:
         """Some of the rows."""
         return Handicaps(self.handicap[which], self.log_training[which], self.log_exchange[which])
 
@@ -121,8 +120,3 @@ def handicap_of(scores: FloatArray) -> FloatArray:
     exponential = np.exp(scores - largest)
     others = exponential.sum(axis=-1, keepdims=True) - exponential
     return np.asarray(np.log(others + _TINY) + largest - np.log(max(1, scores.shape[-1] - 1)) - scores)
-
-
-def sigmoid(lead: FloatArray) -> FloatArray:
-    """1 / (1 + exp(-lead))."""
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(lead, -STEEPEST, STEEPEST))))

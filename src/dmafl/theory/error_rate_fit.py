@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dmafl.base.arrays import FloatArray
-from dmafl.theory.error_rate import ErrorRate, Handicaps, sigmoid
+from dmafl.theory.error_rate import ErrorRate, Handicaps
+from dmafl.theory.logistic import sigmoid
 
 SHRINKAGE = 5e-3
 """Weight of a class's own margin beside one row of a probe: classes that probes do not tell apart stay alike."""

@@ -14,12 +14,13 @@ from dmafl.planning.decision import TaskDecision, device_J, jobs_from, times_of
 from dmafl.planning.effort import Effort
 from dmafl.planning.effort_costs import Work
 from dmafl.planning.incumbent import incumbent_of
-from dmafl.planning.prediction import predicted_error
+from dmafl.planning.prediction import by_proxy, predicted_error
 from dmafl.planning.problem import Problem, TaskProblem, make_problem
 from dmafl.planning.search.assignment import orders_to_try
 from dmafl.planning.search.descent import BlockDescent, Candidate
 from dmafl.planning.search.repair import fastest, whole_and_repaired
 from dmafl.planning.task_estimates import TaskEstimates
+from dmafl.theory.proxy_model import steps_of_jobs
 from dmafl.world.world import World
 
 BATTERY_ROUNDS = 6
@@ -138,6 +139,8 @@ class Trials:
         end_s = float(times.end_s.max())
         assert task.estimates is not None
         jobs = jobs_from(problem, task, decision, times)
+        if by_proxy(task.estimates):
+            self.effort.spend(Work.PROXY, problem.quality, task.slots, steps_of_jobs(jobs))
         error = predicted_error(task.estimates, jobs, of_loss=self.by_loss(task.name))
         cost = problem.c2 * float(of_devices.sum()) + problem.c3 * station + task.time_price_W * end_s
         return Trial(
