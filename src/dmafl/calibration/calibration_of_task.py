@@ -68,6 +68,7 @@ def calibrated_task(
 ) -> MeasuredTask:
     """`measured` with the prediction fitted to its probes; without one where too few probes stayed finite."""
     from dmafl.calibration.proxy_samples import proxy_samples
+    from dmafl.calibration.whole_test_set import difference_to_whole
 
     scenario, task = setup.scenario, setup.scenario.tasks[name]
     plan = probe_plan(task)
@@ -83,12 +84,16 @@ def calibrated_task(
     )
     if len(finite) < FEWEST_PROBES:
         return replace(measured, cost=cost)
+    number_of_task = list(scenario.tasks).index(name)
+    difference = difference_to_whole(setup.trainer, number_of_task)
     runs = [
-        TestedJobs.of(
-            probe_jobs(task, scenario.fleet.devices, plan, seed=scenario.seed, number=number),
-            outcome.slots,
-            outcome.losses,
-            outcome.accuracies,
+        difference.added_to(
+            TestedJobs.of(
+                probe_jobs(task, scenario.fleet.devices, plan, seed=scenario.seed, number=number),
+                outcome.slots,
+                outcome.losses,
+                outcome.accuracies,
+            )
         )
         for number, outcome in finite.items()
     ]
@@ -98,7 +103,7 @@ def calibrated_task(
         measured.labels,
         slots=task.slots,
         course=probed.course(scenario, name),
-        proxy=proxy_samples(setup.trainer, list(scenario.tasks).index(name)),
+        proxy=proxy_samples(setup.trainer, number_of_task),
     )
     return replace(measured, calibration=calibration, cost=cost)
 

@@ -93,10 +93,13 @@ def carry_out(
     tested: Collection[int],
     start: Vector | None = None,
     stop: Callable[[], bool] = lambda: False,
+    *,
+    everything: bool = False,
 ) -> TestedJobs:
     """Train under `jobs` from the first model, or from `start`, and test after each number of slots in `tested`.
 
-    `stop` is called before every slot; if it is true, the probe ends with `Interrupted`.
+    `stop` is called before every slot; if it is true, the probe ends with `Interrupted`. Tests are on the fixed subset,
+    or on `everything`.
     """
     models = {0: trainer.first_model(task) if start is None else start}
     slots = len(jobs)
@@ -118,7 +121,7 @@ def carry_out(
         for version in [v for v in models if v <= k and last_use.get(v, -1) <= k]:
             del models[version]
         if k + 1 in tested:
-            tests.append(trainer.test(task, models[k + 1], 1.0, False))
+            tests.append(trainer.test(task, models[k + 1], 1.0, everything))
     return _tested(jobs, sorted(tested), tests)
 
 
