@@ -35,6 +35,11 @@ class TaskDecision:
         """The same with some columns changed."""
         return replace(self, **changes)
 
+    def first(self, count: int) -> TaskDecision:
+        """The first `count` slots."""
+        columns: Any = (getattr(self, name)[..., :count] for name in COLUMNS)
+        return TaskDecision(*columns)
+
     @classmethod
     def of(cls, schedule: Schedule) -> TaskDecision:
         """The decision that makes the jobs of one task, given in the order of their slots."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.planning.task_estimates import TaskEstimates
 from dmafl.schedule.predicted_accuracy import CONFIDENCE, PredictedAccuracy
 from dmafl.theory.course import predict_accuracy, predict_jobs
@@ -24,6 +25,14 @@ def predicted_error(estimates: TaskEstimates, jobs: TaskJobs, *, of_loss: bool =
     if loss is None or estimates.calibration is None or of_loss:
         return loss
     return error_of_schedule(jobs, loss, estimates.labels, estimates.calibration)
+
+
+def errors_after(estimates: TaskEstimates, jobs: TaskJobs, counts: IntArray) -> FloatArray | None:
+    """Predicted error rates after these numbers of slots; None where accuracies do not follow from error rates."""
+    calibration, labels = estimates.calibration, estimates.labels
+    if calibration is None or calibration.error_rate is None or labels is None:
+        return None
+    return calibration.error_rate.of_slots(jobs, labels, counts)
 
 
 def by_proxy(estimates: TaskEstimates) -> bool:

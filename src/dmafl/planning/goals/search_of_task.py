@@ -26,6 +26,14 @@ LEAST = 3
 """Numbers of aggregations that are tried at a fixed price even where no effort is left: one and its neighbours."""
 ALL = 8
 """Aggregations up to which all numbers are tried before none is good enough."""
+MOST_NUMBERS = 12
+"""Numbers of aggregations that are tried in the search for the fewest."""
+CLOSE = 1.12
+"""Factor between a number that is too few and one that is enough, at which that search ends."""
+MORE = (1.15, 1.4, 2.0)
+"""Factors by which more aggregations than the fewest are tried, each with less work."""
+LITTLE = 0.02
+"""Share by which the error must fall for a price to be called high too early."""
 FEW = 16
 """Numbers of aggregations up to which the search begins with all of them."""
 
@@ -48,7 +56,11 @@ class Tried:
 
 
 def cheapest(trials: Trials, goal: TaskGoal, most: int, prices: Prices, start: Trial | None = None) -> Tried:
-    """The cheapest trial that meets the goal with at most `most` aggregations; and the nearest, if none does."""
+    """The cheapest trial that meets the goal with at most `most` aggregations; and the nearest, if none does.
+
+    Joules grow with aggregations more than with the work of each. So the fewest are looked for that meet the goal at
+    a price of loss at which work is no object, and from there on prices fall and numbers rise while that pays.
+    """
     price = [start.price if start is not None else first_price(trials, goal.task)]
 
     def evaluate(slots: int) -> Tried:
@@ -57,7 +69,59 @@ def cheapest(trials: Trials, goal: TaskGoal, most: int, prices: Prices, start: T
             price[0] = tried.enough.price
         return tried
 
-    return climbed(evaluate, most, trials, None if start is None else start.slots)
+    few = None if most <= ALL else fewest(trials, goal, most, prices, start)
+    if few is None:
+        tried = climbed(evaluate, most, trials, None if start is None else start.slots)
+        shorter = None if tried.enough is not None else trials.shortened(goal.task, tried.nearest, prices)
+        return tried if shorter is None or not _good(goal, shorter) else Tried(shorter, shorter)
+    price[0] = few.price
+    best = evaluate(few.slots)
+    if best.enough is None:
+        best = Tried(few, few)
+    for factor in MORE:
+        slots = min(most, round(few.slots * factor))
+        if slots == few.slots or not trials.effort.leaves():
+            break
+        tried = evaluate(slots)
+        if tried.rank >= best.rank:
+            break
+        best = tried
+    return best
+
+
+def fewest(trials: Trials, goal: TaskGoal, most: int, prices: Prices, start: Trial | None) -> Trial | None:
+    """The trial with about the fewest aggregations that meets the goal at a high price of loss; None if none does."""
+    at = min(most, start.slots if start is not None else max(1, most // FIRST_SHARE))
+    price = start.price if start is not None else _high_price(trials, goal.task, at, prices)
+    low, cap, good = 0, most, None  # too few for the goal; not too many for the limits
+    for _ in range(MOST_NUMBERS):
+        trial = trials.trial(goal.task, at, price, prices)
+        if _good(goal, trial):
+            good = trial
+        elif trial.kept:
+            low = at
+        else:
+            cap = at - 1
+        top = cap if good is None else good.slots
+        if low >= top or (good is not None and good.slots <= max(low + 1, round(low * CLOSE))):
+            break
+        if good is None:
+            at = min(cap, 4 * low) if low else max(1, cap // 2)
+        else:
+            at = min(good.slots - 1, max(low + 1, round((max(low, 1) * good.slots) ** 0.5)))
+    return good
+
+
+def _high_price(trials: Trials, task: str, slots: int, prices: Prices) -> float:
+    """A price of loss near which a higher one hardly lowers the error any more."""
+    price, least = first_price(trials, task), np.inf
+    for _ in range(MOST_STEPS):
+        trial = trials.trial(task, slots, price, prices)
+        if trial.error > least * (1.0 - LITTLE):
+            break
+        least = min(least, trial.error)
+        price *= 8.0
+    return price
 
 
 def best_at_price(

@@ -14,7 +14,7 @@ from dmafl.planning.decision import TaskDecision, device_J, jobs_from, times_of
 from dmafl.planning.effort import Effort
 from dmafl.planning.effort_costs import Work
 from dmafl.planning.incumbent import incumbent_of
-from dmafl.planning.prediction import by_proxy, predicted_error
+from dmafl.planning.prediction import by_proxy, errors_after, predicted_error
 from dmafl.planning.problem import Problem, TaskProblem, make_problem
 from dmafl.planning.search.assignment import orders_to_try
 from dmafl.planning.search.descent import BlockDescent, Candidate
@@ -27,6 +27,8 @@ BATTERY_ROUNDS = 6
 """How often the prices of overdrawn batteries are raised."""
 DEARER = 4.0
 """By how much, at most."""
+SHORTEST = 0.7
+"""Share of its slots that a shortened trial has at least."""
 KEPT = 1e-9
 """Largest relative overrun of a limit that counts as none."""
 
@@ -154,6 +156,25 @@ class Trials:
             task.price_of_J * cost,
             violation,
         )
+
+    def shortened(self, task: str, trial: Trial, prices: Prices) -> Trial | None:
+        """The first slots of a trial, as many as have the least predicted error; None where that is not known.
+
+        A model is better after some slots than after others, by which labels were trained last.
+        """
+        problem = self.problem(task, trial.slots, prices)
+        of_task = problem.tasks[0]
+        assert of_task.estimates is not None
+        counts = np.arange(max(1, int(trial.slots * SHORTEST)), trial.slots + 1)
+        jobs = jobs_from(problem, of_task, trial.decision, times_of(of_task, trial.decision))
+        errors = None if self.by_loss(task) else errors_after(of_task.estimates, jobs, counts)
+        if errors is None or counts[int(np.argmin(errors))] == trial.slots:
+            return None
+        count = int(counts[int(np.argmin(errors))])
+        shorter = self.problem(task, count, prices)
+        shorter = replace(shorter, tasks=(replace(shorter.tasks[0], weight=trial.price),))
+        decision = trial.decision.first(count)
+        return self.seen(shorter, shorter.tasks[0], decision, incumbent_of(shorter, [decision]).violation)
 
     def by_loss(self, task: str) -> bool:
         """Whether the goal of a task is a loss."""
