@@ -66,7 +66,7 @@ def test_tables_pictures_and_files(command, folder: Path) -> None:
         (("--accuracy", "0.6", "--vary", "fleet.devices=a..b"), "must have numbers for LOW and HIGH"),
         (("--accuracy", "0.6", "--confirm", "0"), "`confirm` must be at least 1 seed; got 0"),
         (("--accuracy", "0.6", "--deadline", "soon"), "must be a time with a unit"),
-        (("--accuracy", "0.99"), "must be an accuracy that 80% of the runs"),
+        (("--accuracy", "0.99"), "must be reached by 80% of the runs"),
         (("--accuracy", "0.6", "--deadline", "1e-3s"), "goals.deadline_s"),
     ],
 )

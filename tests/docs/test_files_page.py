@@ -45,7 +45,9 @@ def test_measured_fields_are_those_of_the_file(tmp_path):
     assert listed["Task field"] == list(task)
     written = list(task["calibration"])
     assert [name for name in listed["Calibration field"] if name in written] == written
-    assert set(listed["Calibration field"]) - set(written) == {"proxy_model"}, "its model is of the test itself"
+    assert set(listed["Calibration field"]) - set(written) == {"proxy_model"}, (
+        "its model is of the test itself"
+    )
     cost = next(row for row in table_rows(text, "| Task field") if row[0] == "`cost`")
     assert set(codes(cost[2])) == set(task["cost"])
     entries = next(row for row in table_rows(text, "| Task field") if row[0] == "`estimates`")

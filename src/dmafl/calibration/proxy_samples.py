@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dmafl.base.arrays import FloatArray
+from dmafl.base.processes.one_thread import one_thread
 from dmafl.base.randomness import generator
 from dmafl.learning.inputs import Inputs
 from dmafl.theory.proxy_data import ProxyData
@@ -16,6 +17,7 @@ TRAIN, TEST = 200, 80
 """Samples of every class to train and to test with; where a class has fewer, they come again."""
 
 
+@one_thread()
 def proxy_samples(trainer: Trainer, task: int) -> ProxyData | None:
     """Samples for the proxy model of a linear task; None for every other model, and where a class has no samples."""
     of_task = trainer.tasks[task]

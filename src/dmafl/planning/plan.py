@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dmafl.base.processes.one_thread import one_thread
 from dmafl.planning.effort import EFFORT, Effort, Watch
 from dmafl.planning.goals.plan_for_goals import plan_for_goals
 from dmafl.planning.measuring import measured_for
-from dmafl.planning.one_thread import one_thread
 from dmafl.planning.problem import Problem
 from dmafl.planning.sca.iterations import Iteration
 from dmafl.planning.solve import problem_in_time, solve

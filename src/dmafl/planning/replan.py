@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.processes.one_thread import one_thread
 from dmafl.planning.decision import TaskDecision
 from dmafl.planning.effort import EFFORT, Effort
 from dmafl.planning.measuring import measured_for
-from dmafl.planning.one_thread import one_thread
 from dmafl.planning.problem import Past, Problem
 from dmafl.planning.search.assignment import valid_versions
 from dmafl.planning.solve import problem_in_time, solve

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from dmafl.base.errors import bad_input
+from dmafl.base.processes.one_thread import one_thread
 from dmafl.planning.decision import TaskDecision
 from dmafl.planning.effort import UNLIMITED, CutOff, Effort
 from dmafl.planning.incumbent import Incumbent, better, incumbent_of
@@ -20,7 +21,6 @@ from dmafl.planning.infeasibility import (
 )
 from dmafl.planning.infeasible import Infeasible
 from dmafl.planning.objective import evaluate
-from dmafl.planning.one_thread import one_thread
 from dmafl.planning.placement import place_jobs
 from dmafl.planning.problem import Problem, make_problem
 from dmafl.planning.sca.algorithm import sca

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from dmafl.base.processes.one_thread import one_thread
 from dmafl.planning.effort import Effort
 from dmafl.planning.goals.plan_for_goals import plan_for_goals
-from dmafl.planning.one_thread import one_thread
 from dmafl.planning.problem import Problem, make_problem
 from dmafl.schedule.plan import Plan
 from dmafl.schemes.scheduled import scheduled

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dmafl.base.processes.one_thread import one_thread
 from dmafl.planning.decision import TaskDecision
 from dmafl.planning.effort import CutOff, Effort
 from dmafl.planning.goals.choice import Choice, Chooser
@@ -17,7 +18,6 @@ from dmafl.planning.goals.wanted import TaskGoal, goals_of
 from dmafl.planning.incumbent import incumbent_of
 from dmafl.planning.infeasibility import no_plan_in_time
 from dmafl.planning.infeasible import Infeasible
-from dmafl.planning.one_thread import one_thread
 from dmafl.planning.prediction import predicted_error
 from dmafl.planning.problem import make_problem
 from dmafl.planning.solve import finished, solve

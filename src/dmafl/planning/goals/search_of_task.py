@@ -24,8 +24,10 @@ FIRST_SHARE = 4
 """The search begins at this part of the allowed number, where that is large."""
 LEAST = 3
 """Numbers of aggregations that are tried at a fixed price even where no effort is left: one and its neighbours."""
+PATIENCE = 3
+"""Prices that are tried at least, with more than `ALL` aggregations, before higher ones are given up."""
 ALL = 8
-"""Aggregations up to which all numbers are tried before none is good enough."""
+"""Aggregations up to which all numbers and prices are tried before none is good enough: plans of few slots jump."""
 MOST_NUMBERS = 12
 """Numbers of aggregations that are tried in the search for the fewest."""
 CLOSE = 1.12
@@ -204,7 +206,8 @@ def at_slots(trials: Trials, goal: TaskGoal, slots: int, price: float, prices: P
                 break
         else:
             low = (at, trial)
-            if high is None and trial.error > before.error * (1.0 - IN_VAIN) and len(seen) > 3:
+            in_vain = trial.error > before.error * (1.0 - IN_VAIN)
+            if high is None and in_vain and len(seen) > (PATIENCE if slots > ALL else MOST_STEPS):
                 break
     if low is not None and high is not None:
         _bisected(goal, tried, low, high)

@@ -1,4 +1,4 @@
-"""One thread for linear algebra while a plan is made: with several, sums come out differently in their last digits.
+"""One thread for linear algebra: with several, sums come out differently in their last digits.
 
 NumPy and SciPy each bring an OpenBLAS, which reads its number of threads from the environment when it is loaded. That
 is too early for a library, so it is set again here. Elsewhere than on Linux, and with other libraries, set
