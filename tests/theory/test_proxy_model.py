@@ -160,6 +160,13 @@ def test_probes_of_a_task_that_follows_its_proxy_are_predicted() -> None:
     assert np.mean(within) >= 0.6
 
 
+def test_a_proxy_that_diverges_is_wrong_and_warns_of_nothing() -> None:
+    schedule = jobs([0, 1, 2, 0], rate=np.full(4, 1e200), proximal=1e200)
+    model = ProxyModel(data())
+    assert model.accuracies(schedule, one_label_each(), np.asarray([4]))[0] == 0.0
+    assert 0.0 < model.of_jobs(schedule, one_label_each()) <= 1.0
+
+
 def test_logits_and_back() -> None:
     shares: FloatArray = np.asarray([0.02, 0.5, 0.97])
     np.testing.assert_allclose(sigmoid(logit(shares)), shares, rtol=1e-12)

@@ -78,9 +78,11 @@ class ProxyModel:
         return sigmoid(lead)
 
     def accuracies(self, jobs: TaskJobs, labels: LabelMix, counts: IntArray) -> FloatArray:
-        """Share of right answers of the proxy itself after each number of slots, (n,)."""
-        models = self.trained(jobs, labels)
-        return np.asarray([self._accuracy(models[count], labels.asked) for count in counts.tolist()])
+        """Share of right answers of the proxy itself after each number of slots, (n,); 0 where it has diverged."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            models = self.trained(jobs, labels)
+            right = [self._accuracy(models[count], labels.asked) for count in counts.tolist()]
+        return np.asarray(np.nan_to_num(np.asarray(right), nan=0.0))
 
     def trained(self, jobs: TaskJobs, labels: LabelMix) -> FloatArray:
         """The global model of the proxy before the first slot and after every one, (G + 1, d, C)."""
