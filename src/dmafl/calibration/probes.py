@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmafl.base.processes.stopping import Interrupted
+from dmafl.calibration.progress import Streams
 from dmafl.calibration.random_jobs import WARM_UP_SLOTS, ProbePlan, probe_jobs
 from dmafl.learning.aggregation import mix
 from dmafl.learning.arrays import Vector
@@ -95,14 +96,16 @@ def carry_out(
     stop: Callable[[], bool] = lambda: False,
     *,
     everything: bool = False,
+    progress: Streams | None = None,
 ) -> TestedJobs:
     """Train under `jobs` from the first model, or from `start`, and test after each number of slots in `tested`.
 
     `stop` is called before every slot; if it is true, the probe ends with `Interrupted`. Tests are on the fixed subset,
-    or on `everything`.
+    or on `everything`. Without `progress` streams go evenly from their start to their end.
     """
     models = {0: trainer.first_model(task) if start is None else start}
     slots = len(jobs)
+    progress = Streams.even(slots) if progress is None else progress
     last_use = {int(version): k for k, version in enumerate(jobs.version)}
     tests = []
     for k in range(slots):
@@ -112,7 +115,7 @@ def carry_out(
             task,
             int(jobs.device[k]),
             number * slots + k,
-            k / max(1, slots - 1),
+            float(progress.of_jobs[k]),
             int(jobs.steps[k]),
             int(jobs.batch[k]),
         )
@@ -121,7 +124,7 @@ def carry_out(
         for version in [v for v in models if v <= k and last_use.get(v, -1) <= k]:
             del models[version]
         if k + 1 in tested:
-            tests.append(trainer.test(task, models[k + 1], 1.0, everything))
+            tests.append(trainer.test(task, models[k + 1], progress.of_tests, everything))
     return _tested(jobs, sorted(tested), tests)
 
 

@@ -21,6 +21,7 @@ class Work(Enum):
     RELAXED = "objective and limits of the relaxed problem: variables"
     CURVATURE = "the Hessian of the relaxed problem times a direction: variables"
     PROXY = "a proxy model trained under a schedule: slots, steps of all jobs"
+    REHEARSAL = "a schedule trained as a rehearsal, several times: slots, steps of all jobs"
     REPAIR = "one small change of all jobs: slots, devices"
     FASTEST = "the fastest order with a number of jobs in flight: slots, pairs of slot and device"
 
@@ -74,6 +75,7 @@ WEIGHTS: dict[tuple[Work, str], tuple[float, float, float]] = {
     (Work.PROXY, "calibrated"): (1.0e-3, 5.0e-6, 2.8e-5),
     (Work.PROXY, "sharp"): (1.0e-3, 5.0e-6, 2.8e-5),
     (Work.PROXY, "printed"): (1.0e-3, 5.0e-6, 2.8e-5),
+    (Work.REHEARSAL, "calibrated"): (1.0e-1, 1.0e-3, 8.0e-4),
     (Work.REPAIR, "calibrated"): (1.5e-4, 4.6e-7, 0.0),
     (Work.REPAIR, "sharp"): (2.6e-4, 1.7e-7, 0.0),
     (Work.REPAIR, "printed"): (3.1e-4, 2.0e-7, 0.0),

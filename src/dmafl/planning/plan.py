@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 from dmafl.base.processes.one_thread import one_thread
 from dmafl.planning.effort import EFFORT, Effort, Watch
 from dmafl.planning.goals.plan_for_goals import plan_for_goals
+from dmafl.planning.goals.rehearsed import Rehearsing
 from dmafl.planning.measuring import measured_for
+from dmafl.planning.prediction import plain_calibrations
 from dmafl.planning.problem import Problem
 from dmafl.planning.sca.iterations import Iteration
 from dmafl.planning.solve import problem_in_time, solve
 from dmafl.planning.task_estimates import TaskEstimates, estimates_from
 from dmafl.scenario.model import Scenario
 from dmafl.schedule.plan import Plan
-from dmafl.theory.calibration_files import plain_calibration
 from dmafl.world.world import World
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Prepared:
     measured: Measured
     effort: Effort
     participation: float = 0.0
+    rehearsing: Rehearsing | None = None
+    """Trains plans for goals."""
 
     def solve(
         self, solver: str = "auto", seed: int = 0, watch_sca: Callable[[Iteration], None] | None = None
@@ -52,6 +55,7 @@ class Prepared:
                 dissimilarity=self.problem.dissimilarity,
                 participation=self.participation,
                 constants=constants,
+                rehearsing=self.rehearsing,
             )
         return solve(
             self.problem,
@@ -75,6 +79,7 @@ def prepare(
     time_limit_s: float | None = None,
     workers: int = 1,
     data_dir: str | Path | None = None,
+    rehearse: bool | None = None,
     watch: Watch = lambda progress: None,
     measuring: Watcher | None = None,
 ) -> Prepared:
@@ -89,7 +94,13 @@ def prepare(
     problem = problem_in_time(
         counted, world, estimates, quality=quality, dissimilarity=dissimilarity, participation=participation
     )
-    return Prepared(problem, estimates, measured, counted, participation)
+    rehearsing = None
+    goals = world.scenario.goals
+    if rehearse is not False and goals.accuracy is not None and goals.decided is None:
+        from dmafl.calibration.rehearsal import rehearsals_for
+
+        rehearsing = rehearsals_for(world.scenario, measured, data_dir, same_data=rehearse)
+    return Prepared(problem, estimates, measured, counted, participation, rehearsing)
 
 
 @one_thread()
@@ -106,6 +117,7 @@ def plan(
     seed: int = 0,
     workers: int = 1,
     data_dir: str | Path | None = None,
+    rehearse: bool | None = None,
     watch: Watch = lambda progress: None,
 ) -> Plan:
     """An executable plan for a scenario, or for a world with a channel or mobility of the user's own.
@@ -116,6 +128,10 @@ def plan(
     `effort` is how much work the planner may do, in units of about a second; it is counted, so that the same scenario
     and seed give the same plan at any load. `time_limit_s` cuts planning off by the clock (not the measuring): the
     plan's `status` says so, and another run may then give another plan.
+
+    Plans for a goal of accuracy are rehearsed: those of linear models are trained a few times before they are given,
+    and what that says corrects their prediction. `rehearse` None: where the data that were measured are found; True:
+    with the data that are found, whatever was measured; False: never.
     """
     prepared = prepare(
         scenario,
@@ -127,6 +143,7 @@ def plan(
         time_limit_s=time_limit_s,
         workers=workers,
         data_dir=data_dir,
+        rehearse=rehearse,
         watch=watch,
     )
     return prepared.solve(solver, seed)
@@ -134,14 +151,9 @@ def plan(
 
 def constants_of(problem: Problem, estimates: dict[str, TaskEstimates]) -> dict[str, Any]:
     """What a plan file says of the quality it was planned with: enough to evaluate its predicted loss again."""
-    tasks = {}
-    for name, known in estimates.items():
-        calibration = known.calibration
-        plain = None if calibration is None else plain_calibration(calibration, samples=False)
-        tasks[name] = {"calibration": plain}
     return {
         "quality": problem.quality,
         "dissimilarity": problem.dissimilarity,
         "c1": getattr(problem.world.scenario.objective, f"quality_weight_{problem.quality}"),
-        "tasks": tasks,
+        "tasks": plain_calibrations(estimates),
     }

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.planning.task_estimates import TaskEstimates
 from dmafl.schedule.predicted_accuracy import CONFIDENCE, PredictedAccuracy
+from dmafl.theory.calibration_files import plain_calibration
 from dmafl.theory.course import predict_accuracy, predict_jobs
 from dmafl.theory.course import predicted_error as error_of_schedule
+from dmafl.theory.error_model import trains_proxy
 from dmafl.theory.jobs import TaskJobs
-from dmafl.theory.proxy_model import ProxyModel
 
 
 def predicted_loss(estimates: TaskEstimates, jobs: TaskJobs) -> float | None:
@@ -38,7 +42,7 @@ def errors_after(estimates: TaskEstimates, jobs: TaskJobs, counts: IntArray) -> 
 def by_proxy(estimates: TaskEstimates) -> bool:
     """Whether accuracies are predicted by a proxy model, which has to be trained for each schedule."""
     calibration = estimates.calibration
-    return calibration is not None and isinstance(calibration.error_rate, ProxyModel)
+    return calibration is not None and trains_proxy(calibration.error_rate)
 
 
 def predicted_accuracy(
@@ -49,3 +53,13 @@ def predicted_accuracy(
         return None
     constants = estimates.prediction if estimates.prediction is not None else estimates.constants
     return predict_accuracy(jobs, constants, estimates.labels, estimates.calibration, confidence)
+
+
+def plain_calibrations(estimates: Mapping[str, TaskEstimates]) -> dict[str, Any]:
+    """What a plan file says of every task: enough to evaluate its predicted loss and accuracy again."""
+    tasks = {}
+    for name, known in estimates.items():
+        calibration = known.calibration
+        plain = None if calibration is None else plain_calibration(calibration, samples=False)
+        tasks[name] = {"calibration": plain}
+    return tasks

@@ -13,7 +13,6 @@ from dmafl.simulation.gradient_norm_mean import GradientNormMean
 from dmafl.simulation.observer import Observer
 from dmafl.simulation.run_name import RunName
 from dmafl.simulation.run_transport import Meter
-from dmafl.simulation.stream_progress import progress_of_test
 from dmafl.training.trainer import Tested, TestingOrder
 from dmafl.training.workers import Pending, Workers
 from dmafl.world.world import World
@@ -106,7 +105,7 @@ class ModelTests:
         local_progress = None
         if self._watched is not None:
             local_progress = self._meter.stream_progress(task, self._watched[task])
-        progress = progress_of_test(self._world, task, version, now)
+        progress = self._world.progress_of_test(task, version, now)
         order = TestingOrder(task, progress, everything, local_progress)
         work, self._work[task] = self._work[task], 0.0
         self._tests.append(_Test(row, task, work, self._workers.test(self._name.seed, order, model)))

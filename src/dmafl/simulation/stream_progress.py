@@ -58,12 +58,3 @@ class StreamProgress:
     def restore(self, state: list[list[float]]) -> None:
         """Go on from `state`."""
         self._computed_s = [list(row) for row in state]
-
-
-def progress_of_test(world: World, task: int, version: int, now: float) -> float:
-    """How far the stream of a device that never computes has come: what the test data follow."""
-    drift = world.scenario.tasks[world.task_names[task]].drift
-    if drift.per_aggregation:
-        return float(min(progress_by_version(version, int(world.slots[task])), 1.0))
-    window_s = float(world.devices.window_s[:, task].max())
-    return float(min(progress_in_time(now, 0.0, window_s, drift.idle_rate, drift.active_rate), 1.0))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dmafl.base.arrays import FloatArray
 from dmafl.schedule.predicted_accuracy import CONFIDENCE
 
 POINTS = 2001
 """Errors at which the curve is looked at for a given accuracy."""
 CLOSEST = 1e-6
 """Knots nearer to each other than this tell no slope."""
+
+LEAST_SPREAD = 0.002
+"""Two trainings of a schedule hardly differ by less, on ten thousand test samples."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,25 @@ class AccuracyCurve:
         tail = (1.0 - confidence) / 2.0
         return self.quantile(error, tail), self.quantile(error, 1.0 - tail)
 
+    def rehearsed(self, error: float, accuracies: FloatArray) -> AccuracyCurve:
+        """The curve moved through the mean of what a schedule with this predicted error reached in a few trainings.
+
+        By how much another training of it is off is Student's t.
+        """
+        moved = float(np.mean(accuracies)) - self.at(error)
+        moved_accuracy = tuple(float(np.clip(accuracy + moved, 0.0, 1.0)) for accuracy in self.accuracy)
+        spread, quantiles = _of_trainings(accuracies, self.levels)
+        return replace(self, accuracy=moved_accuracy, spread=(spread,) * len(self.error), quantiles=quantiles)
+
+    def of_error_rates(self, accuracies: FloatArray, apart: float) -> AccuracyCurve:
+        """The curve of error rates that are 1 less the accuracy, with the spread of a few trainings of one schedule.
+
+        `apart`: by how much error rates of other schedules are off beside that, as a standard deviation.
+        """
+        spread, quantiles = _of_trainings(accuracies, self.levels)
+        wider = float(np.hypot(spread, apart))
+        return AccuracyCurve((0.0, 1.0), (1.0, 0.0), (wider, wider), self.levels, quantiles)
+
     def error_for(self, accuracy: float, confidence: float = CONFIDENCE) -> float | None:
         """The largest predicted error with which `confidence` of the runs reach `accuracy`; None: not even 0 does."""
         errors = np.linspace(0.0, self.error[-1], POINTS)
@@ -66,3 +89,12 @@ class AccuracyCurve:
         if not enough.any():
             return None
         return float(errors[np.flatnonzero(enough)[-1]])
+
+
+def _of_trainings(accuracies: FloatArray, levels: tuple[float, ...]) -> tuple[float, tuple[float, ...]]:
+    """By how much another training may be off the mean of these: its spread, and quantiles in units of it."""
+    from scipy.special import stdtrit
+
+    count = len(accuracies)
+    spread = max(float(np.std(accuracies, ddof=1)), LEAST_SPREAD) * float(np.sqrt(1.0 + 1.0 / count))
+    return spread, tuple(float(value) for value in stdtrit(count - 1, np.asarray(levels)))

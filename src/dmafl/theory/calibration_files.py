@@ -38,7 +38,7 @@ def plain_calibration(calibration: Calibration, *, samples: bool = True) -> dict
     if isinstance(rate, ProxyModel):
         if samples:
             plain["proxy_model"] = plain_proxy(rate)
-    elif rate is not None:
+    elif isinstance(rate, ErrorRate):  # corrections by rehearsals are for one search and not kept
         plain["error_rate"] = _plain_part(rate)
     if calibration.accuracy is not None:
         plain["accuracy"] = _plain_part(calibration.accuracy)

@@ -177,6 +177,14 @@ class World:
         in_slots = progress_by_version(version, self.slots[task])
         return np.asarray(np.clip(np.where(by_slot, in_slots, in_time), 0.0, 1.0))
 
+    def progress_of_test(self, task: int, version: int, time_s: float) -> float:
+        """How far the stream of a device that never computes has come: what the test data of a task follow."""
+        drift = self.scenario.tasks[self.task_names[task]].drift
+        if drift.per_aggregation:
+            return float(min(progress_by_version(version, int(self.slots[task])), 1.0))
+        window_s = float(self.devices.window_s[:, task].max())
+        return float(min(progress_in_time(time_s, 0.0, window_s, drift.idle_rate, drift.active_rate), 1.0))
+
     def samples(self, task: IntArray, progress: FloatArray) -> IntArray:
         """Samples D that a device has of a task at its stream's `progress`: linear growth, or constant."""
         tasks = list(self.scenario.tasks.values())

@@ -20,6 +20,7 @@ from dmafl.planning.goals.trials import Prices, Trial, Trials
 from dmafl.planning.goals.wanted import TaskGoal
 from dmafl.planning.search.repair import fastest, whole_and_repaired
 from dmafl.scenario.goals import Goals
+from dmafl.theory.jobs import TaskJobs
 
 TOGETHER = 4
 """How often tasks that disturb each other are planned again, with dearer batteries and higher prices of loss."""
@@ -54,6 +55,11 @@ class Choice:
     def kept(self) -> bool:
         """Whether windows and batteries are kept."""
         return all(trial.kept for trial in self.tasks.values())
+
+    @property
+    def jobs(self) -> dict[str, TaskJobs]:
+        """Jobs by task."""
+        return {name: trial.jobs for name, trial in self.tasks.items()}
 
     @property
     def slots(self) -> dict[str, int]:

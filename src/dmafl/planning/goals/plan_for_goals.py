@@ -1,4 +1,4 @@
-"""From goals to a plan: numbers of aggregations and prices by quick plans, then a plan of all tasks."""
+"""From goals to a plan: by their prediction, which rehearsals of plans correct."""
 
 from __future__ import annotations
 
@@ -6,44 +6,37 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from dmafl.base.processes.one_thread import one_thread
-from dmafl.planning.decision import TaskDecision
 from dmafl.planning.effort import CutOff, Effort
-from dmafl.planning.goals.choice import Choice, Chooser
-from dmafl.planning.goals.shortfall import Looking, broken_by_placement
-from dmafl.planning.goals.trials import Prices, Trials, with_slots
-from dmafl.planning.goals.wanted import TaskGoal, goals_of
-from dmafl.planning.incumbent import incumbent_of
-from dmafl.planning.infeasibility import no_plan_in_time
+from dmafl.planning.goals.choice import Choice
+from dmafl.planning.goals.making import Making, Nearest, jobs_by_task
+from dmafl.planning.goals.rehearsed import Rehearsal, Rehearsals, Rehearsing
+from dmafl.planning.goals.shortfall import missed_in_rehearsals
+from dmafl.planning.goals.trials import with_slots
+from dmafl.planning.goals.wanted import goals_of
 from dmafl.planning.infeasible import Infeasible
-from dmafl.planning.prediction import predicted_error
-from dmafl.planning.problem import make_problem
-from dmafl.planning.solve import finished, solve
+from dmafl.planning.prediction import plain_calibrations, predicted_accuracy
 from dmafl.planning.task_estimates import TaskEstimates
-from dmafl.scenario.by_task import ByTask
-from dmafl.scenario.goals import Decided
-from dmafl.schedule.goal_limits import limits_used
 from dmafl.schedule.plan import Plan
-from dmafl.schedule.plan_status import PlanStatus
-from dmafl.theory.jobs import jobs_of
+from dmafl.theory.jobs import TaskJobs
 from dmafl.world.world import World
 
-SEARCH_SHARE = 0.5
-"""Share of the effort for quick plans."""
-ROUNDS = 4
-"""How often the plan of all tasks is made, with prices of loss corrected in between."""
-FIRST_ROUND = 0.5
+QUICK_TURNS = 3
+"""How often quick plans are rehearsed before a plan is made, at most."""
+QUICK_SHARE = 0.2
+"""Share of the effort left for each of them."""
+TURNS = 4
+"""How often a plan is made, rehearsed and, with a better prediction, made again; at most."""
+TURN_SHARE = 0.5
 """Share of the effort left for each of them but the last."""
-NEAR = 0.01
-"""Share of the error by which a plan may be better than its goal before it is tried at a lower price."""
-ROOM = 0.03
-"""Share of a limit that a plan made for accuracy may leave before it is tried at a lower price of it."""
-MOST_CHANGE = float(np.log(8.0))
-"""Largest change of the logarithm of a price between two plans."""
-EXPONENT = 3.0
-"""How much prices change with the error they buy, while only one plan tells: it falls about like price^(-1/3)."""
+SPARE = 0.004
+"""Accuracy above the goal with which a rehearsed plan is good enough: a cheaper one is not looked for."""
+APART = 0.004
+"""By how much predictions of other plans of a fleet are off once one is rehearsed; more with every plan that fails."""
+GAIN = 0.002
+"""By how much trainings must be above the prediction for another search to be worth it, where goals are not met."""
+BEYOND = 0.05
+"""By how much a goal may be above every predicted accuracy and still be tried."""
 
 
 @one_thread()
@@ -58,225 +51,141 @@ def plan_for_goals(
     dissimilarity: str = "gram",
     participation: float = 0.0,
     constants: Mapping[str, Any] | None = None,
+    rehearsing: Rehearsing | None = None,
 ) -> Plan:
     """The plan that meets the goals of the world's scenario and makes the rest best.
 
     Its world has the numbers of aggregations that were chosen, and its goals what was found for them (`decided`).
-    `Infeasible` names goals that contradict each other, by how much, and what would help.
+    `Infeasible` names goals that contradict each other, by how much, and what would help. With `rehearsing` plans for
+    an accuracy are trained before they are given, or before a goal is called infeasible, and predictions corrected.
     """
     effort = Effort() if effort is None else effort
     settings = {"quality": quality, "dissimilarity": dissimilarity, "participation": participation}
-    wanted = goals_of(world.scenario, estimates)
-    making = _Making(world, estimates, settings, wanted, solver, seed, constants or {}, effort)
-    return making.plan()
+    wanted = goals_of(world.scenario, estimates, 0.0 if rehearsing is None else BEYOND)
+    making = Making(world, estimates, settings, wanted, solver, seed, constants or {}, effort)
+    if rehearsing is None or not any(
+        goal.accuracy is not None and rehearsing.rehearses(task) for task, goal in wanted.items()
+    ):
+        return _by_prediction(making)
+    rehearsals = Rehearsals(rehearsing, wanted, estimates, making.effort)
+    return _Rehearsed(making, rehearsals).plan()
+
+
+def _by_prediction(making: Making) -> Plan:
+    found = making.found()
+    if isinstance(found, Nearest):
+        raise Infeasible(*found.broken(making))
+    return found
 
 
 @dataclass(eq=False)
-class _Making:
-    """The making of one plan."""
+class _Rehearsed:
+    """The making of a plan that is rehearsed, and made again with a prediction that its rehearsals correct."""
 
-    world: World
-    estimates: Mapping[str, TaskEstimates]
-    settings: Mapping[str, Any]
-    wanted: Mapping[str, TaskGoal]
-    solver: str
-    seed: int
-    constants: Mapping[str, Any]
-    effort: Effort
+    making: Making
+    rehearsals: Rehearsals
+    best: Plan | None = None
+    """The best of those that meet the goals by their rehearsal."""
+    nearest: tuple[float, Nearest] | None = None
+    """What comes nearest by its rehearsal, and the accuracy by which it is above its goals."""
+    settled: bool = False
+    """Whether quick plans met the goals in their rehearsal with hardly any room."""
+    failed: int = 0
+    """Rehearsals that did not meet the goals."""
 
     def plan(self) -> Plan:
-        """The plan. `Infeasible` if none is found that meets the goals."""
-        choice, least_J = self.chosen()
-        plan = self.planned(choice)
-        if plan is None and not choice.met:
-            choice = self._explained(choice, least_J)
-            plan = self.planned(choice)
-        plan = plan if plan is not None else self._of_quick_plans(choice)
-        return replace(plan, solver_status=PlanStatus.CUT_OFF) if self.effort.cut_off else plan
-
-    def chosen(self) -> tuple[Choice, dict[str, float]]:
-        """Numbers of aggregations and prices that meet the goals, or come near; and the least joules that would do."""
-        quick = self.effort.separate(SEARCH_SHARE)
-        trials = Trials(self.world, self.estimates, self.settings, quick)
-        chooser = Chooser(trials, self.world.scenario.goals, self.wanted)
-        try:
-            choice = chooser.choose()
-        except CutOff:
-            if chooser.nearest is None:
-                raise Infeasible(no_plan_in_time(self.effort)) from None
-            choice = chooser.nearest
-        finally:
-            self.effort.add(quick)
-        if not choice.met and chooser.nearest is not None:
-            choice = chooser.best if chooser.best is not None else chooser.nearest
-        return choice, chooser.least_J
-
-    def _explained(self, choice: Choice, least_J: Mapping[str, float]) -> Choice:
-        """A choice that meets the goals after all; else `Infeasible` says what is wrong and what would help."""
-        left_s = max(self.effort.time_left_s, 1e-3) if self.effort.timed else None
-        own = Effort(max(self.effort.amount, 1.0), left_s, stop_asked=self.effort.stop_asked)
-        looking = Looking(self.estimates, self.settings, self.wanted, own)
-        better, broken = looking.shortfall(self.world, choice, least_J)
-        if better is None:
-            raise Infeasible(*broken)
-        return better
-
-    def planned(self, choice: Choice) -> Plan | None:
-        """The best plan of all tasks that meets the goals, at prices that are corrected until it just does."""
-        best: Plan | None = None
-        prices, limits = dict(choice.loss_prices), choice.prices
-        start = [trial.decision for trial in choice.tasks.values()]
-        known: dict[str, list[tuple[float, float]]] = {task: [] for task in self.wanted}
-        for turn in range(ROUNDS):
-            last = turn == ROUNDS - 1
-            plan = self._solved(choice.slots, prices, limits, start, 1.0 if last else FIRST_ROUND)
-            if plan is None:
+        """The best plan. `Infeasible` if none is found."""
+        effort, found = self.making.effort, None
+        for turn in range(QUICK_TURNS + TURNS):
+            quick = turn < QUICK_TURNS and not self.settled
+            last = turn == QUICK_TURNS + TURNS - 1
+            own = effort.separate(QUICK_SHARE if quick else 1.0 if last else TURN_SHARE)
+            making = replace(self.making, effort=own)
+            choice, least_J = making.chosen()
+            found = None if quick and choice.met else making.finished(choice, least_J)
+            effort.add(own)
+            try:
+                again = self._tried(choice) if found is None else self._again(found)
+            except CutOff:
                 break
-            errors = self._errors(plan)
-            for task in self.wanted:
-                known[task].append((float(np.log(prices[task])), errors[task]))
-            if self._good(plan, errors) and (best is None or self._value(plan) < self._value(best)):
-                best = plan
-            prices, limits, changed = self._corrected(plan, errors, prices, limits, known)
-            if not changed or not self.effort.leaves(0.05) or (best is not None and not self._worth_more()):
+            estimates = self.rehearsals.of_others(APART * (1 + self.failed))
+            self.making = self.making.with_estimates(estimates)
+            if not again or effort.cut_off or (self.best is not None and not effort.leaves()):
                 break
-        return best
+        return self._ended(found)
 
-    def _worth_more(self) -> bool:
-        """Whether another plan at other prices may be better than one that meets the goals."""
-        return self.world.scenario.goals.make_best != "time"
+    def _ended(self, found: Plan | Nearest | None) -> Plan:
+        """The best plan; where there is none, what is wrong."""
+        if self.best is not None:
+            return self.best
+        if isinstance(found, Nearest):
+            raise Infeasible(*(found if self.nearest is None else self.nearest[1]).broken(self.making))
+        if found is None or self.making.effort.cut_off:  # the time was over before its rehearsal
+            return found if found is not None else _by_prediction(self.making)
+        raise Infeasible(*missed_in_rehearsals(found, self.making.wanted, self.making.errors(found)))
 
-    def _decided(self, slots: Mapping[str, int], prices: Mapping[str, float], limits: Prices) -> World:
-        """The world with what was found."""
-        scenario = self.world.scenario
-        decided = Decided(
-            slots={name: task.slots for name, task in scenario.tasks.items()},
-            loss_price_J=ByTask(None, tuple(prices.items())),
-            fleet_price=limits.fleet,
-            station_price=limits.station,
-            end_s=limits.end_s,
+    def _tried(self, choice: Choice) -> bool:
+        """Rehearse quick plans; True, since a plan is made next, or another choice."""
+        self.settled, _, _ = self._rehearsed(with_slots(self.making.world, choice.slots), choice.jobs)
+        return True
+
+    def _again(self, found: Plan | Nearest) -> bool:
+        """Rehearse what was found, and keep it if it meets the goals; whether another search may find better."""
+        if isinstance(found, Nearest):
+            self.failed += 1
+            return self._gains(found)
+        settled, room, rehearsed = self._rehearsed(found.world, jobs_by_task(found))
+        if room >= 0.0:
+            self._keep(_as_rehearsed(found, rehearsed, self.rehearsals.of_plan(rehearsed)))
+        return not settled
+
+    def _rehearsed(
+        self, world: World, jobs: Mapping[str, TaskJobs]
+    ) -> tuple[bool, float, dict[str, Rehearsal]]:
+        """Rehearse jobs: whether they meet the goals with hardly any room, or as before; that room; what was seen."""
+        before = {task: rehearsals[-1] for task, rehearsals in self.rehearsals.seen.items()}
+        rehearsed = self.rehearsals.rehearse(world, jobs)
+        room = min(rehearsal.room for rehearsal in rehearsed.values())
+        self.failed += room < 0.0
+        same = all(
+            task in before and (rehearsal.accuracies == before[task].accuracies).all()
+            for task, rehearsal in rehearsed.items()
         )
-        world = with_slots(self.world, slots)
-        goals = scenario.goals.model_copy(update={"decided": decided})
-        settled = world.scenario.model_copy(update={"goals": goals}).in_folder(scenario.folder)
-        return replace(world, scenario=settled)
+        return room >= 0.0 and (room <= SPARE or same), room, rehearsed
 
-    def _solved(
-        self,
-        slots: Mapping[str, int],
-        prices: Mapping[str, float],
-        limits: Prices,
-        start: list[TaskDecision],
-        share: float,
-    ) -> Plan | None:
-        """The plan at these prices, or None where there is none or no time for it."""
-        own = self.effort.separate(share)
-        try:
-            world = self._decided(slots, prices, limits)
-            problem = make_problem(world, self.estimates, look=own.look, **self.settings)
-            found = dict(self.constants) | self._found(prices, limits)
-            return solve(
-                problem, solver=self.solver, effort=own, seed=self.seed, starts=[start], constants=found
-            )
-        except (CutOff, Infeasible):
-            return None
-        finally:
-            self.effort.add(own)
-
-    def _found(self, prices: Mapping[str, float], limits: Prices) -> dict[str, Any]:
-        """What a plan file says of the search."""
-        allowed = {name: task.slots for name, task in self.world.scenario.tasks.items()}
-        return {
-            "goals": {
-                "loss_price_J": dict(prices),
-                "fleet_price": limits.fleet,
-                "station_price": limits.station,
-                "end_s": limits.end_s,
-                "allowed_slots": allowed,
-                "largest_error": {task: goal.largest_error for task, goal in self.wanted.items()},
-            }
-        }
-
-    def _errors(self, plan: Plan) -> dict[str, float]:
-        """The predicted error, or loss, of every task that has a goal."""
-        seen, errors = plan.world.as_planned(), {}
-        for number, task in enumerate(plan.world.task_names):
-            if task in self.wanted:
-                jobs = jobs_of(seen, plan.schedule, plan.timeline, number)
-                of_loss = self.wanted[task].accuracy is None
-                error = predicted_error(self.estimates[task], jobs, of_loss=of_loss)
-                assert error is not None
-                errors[task] = error
-        return errors
-
-    def _good(self, plan: Plan, errors: Mapping[str, float]) -> bool:
-        met = all(goal.met(errors[task]) for task, goal in self.wanted.items())
-        return met and all(limit.holds for limit in limits_used(plan))
-
-    def _value(self, plan: Plan) -> float:
-        """What is made best; smaller is better."""
-        scenario, best = self.world.scenario, self.world.scenario.goals.make_best
-        if best == "time":
-            return float(plan.timeline.end_s.max())
-        if best == "accuracy":
-            return sum(task.importance * plan.terms[name]["quality"] for name, task in scenario.tasks.items())
-        weights = scenario.objective
-        total = 0.0
-        for number, (name, task) in enumerate(scenario.tasks.items()):
-            terms = plan.terms[name]
-            joules = weights.device_energy_weight * (terms["uplink_J"] + terms["compute_J"])
-            joules += weights.station_energy_weight * terms["downlink_J"]
-            of_task = plan.schedule.task == number
-            joules += weights.time_price_W * float(plan.timeline.end_s[of_task].max())
-            total += task.energy_weight * joules
-        return total
-
-    def _corrected(
-        self,
-        plan: Plan,
-        errors: Mapping[str, float],
-        prices: Mapping[str, float],
-        limits: Prices,
-        known: Mapping[str, list[tuple[float, float]]],
-    ) -> tuple[dict[str, float], Prices, bool]:
-        """Prices with which the next plan should just meet the goals; and whether any is another."""
-        new, changed = dict(prices), False
-        best = self.world.scenario.goals.make_best
-        for task, goal in self.wanted.items():
-            over = errors[task] / goal.largest_error - 1.0
-            if not goal.met(errors[task]) or (best == "energy" and over < -NEAR):
-                new[task], changed = _secant(known[task], goal.largest_error * (1.0 - 0.3 * NEAR)), True
-        for each in limits_used(plan):
-            name = {"fleet_energy_J": "fleet", "station_energy_J": "station"}.get(each.name)
-            if name is None:
+    def _gains(self, nearest: Nearest) -> bool:
+        """Whether what comes nearest, or the same with all aggregations, reaches more than was predicted."""
+        gains, making = False, self.making
+        for choice in (nearest.choice, making.longest(nearest)):
+            if choice is None:
                 continue
-            before = getattr(limits, name)
-            if not each.holds:
-                dearer = max(before, 1.0) * (each.used / each.limit) ** 2 * 1.1
-                limits, changed = replace(limits, **{name: min(dearer, 1e30)}), True
-            elif best == "accuracy" and before > 0 and each.used < each.limit * (1.0 - ROOM):
-                limits, changed = replace(limits, **{name: before * (each.used / each.limit) ** 2}), True
-        return new, limits, changed
+            rehearsed = self.rehearsals.rehearse(with_slots(making.world, choice.slots), choice.jobs)
+            room = min(rehearsal.room for rehearsal in rehearsed.values())
+            if self.nearest is None or room > self.nearest[0]:
+                self.nearest = room, replace(nearest, choice=choice)
+            for task, rehearsal in rehearsed.items():
+                curve = making.wanted[task].curve
+                assert curve is not None
+                before = curve.at(choice.tasks[task].error)
+                gains = gains or room >= 0.0 or float(rehearsal.accuracies.mean()) > before + GAIN
+        return gains
 
-    def _of_quick_plans(self, choice: Choice) -> Plan:
-        """The plan of the quick plans, which meet the goals; `Infeasible` where true times break a limit."""
-        world = self._decided(choice.slots, choice.loss_prices, choice.prices)
-        problem = make_problem(world, self.estimates, **self.settings)
-        incumbent = incumbent_of(problem, [trial.decision for trial in choice.tasks.values()])
-        found = dict(self.constants) | self._found(choice.loss_prices, choice.prices)
-        plan = finished(problem, incumbent, self.solver, self.seed, found)
-        if not self._good(plan, self._errors(plan)):
-            raise Infeasible(*broken_by_placement(plan, self.wanted, self._errors(plan)))
-        return plan
+    def _keep(self, plan: Plan) -> None:
+        if self.best is None or self.making.value(plan) < self.making.value(self.best):
+            self.best = plan
 
 
-def _secant(known: list[tuple[float, float]], wanted: float) -> float:
-    """The price at which the error should be the wanted one, by the last plans."""
-    at, error = known[-1]
-    step = EXPONENT * float(np.log(error / wanted))
-    for before, error_before in reversed(known[:-1]):
-        fall = np.log(error_before / error)
-        if abs(at - before) > 1e-9 and fall * (at - before) > 1e-12:
-            step = float(np.log(error / wanted) * (at - before) / fall)
-            break
-    return float(np.exp(np.clip(at + np.clip(step, -MOST_CHANGE, MOST_CHANGE), -60.0, 60.0)))
+def _as_rehearsed(
+    plan: Plan, rehearsed: Mapping[str, Rehearsal], estimates: Mapping[str, TaskEstimates]
+) -> Plan:
+    """The plan with predictions and calibrations as its rehearsal corrects them."""
+    confidence, predicted, constants = plan.world.scenario.goals.confidence, {}, dict(plan.constants)
+    for task, jobs in jobs_by_task(plan).items():
+        expected = predicted_accuracy(estimates[task], jobs, confidence)
+        if expected is not None:
+            predicted[task] = expected
+    accuracies = {task: rehearsal.accuracies.tolist() for task, rehearsal in rehearsed.items()}
+    constants["goals"] = dict(constants["goals"]) | {"rehearsed": accuracies}
+    if "tasks" in constants:
+        constants["tasks"] = plain_calibrations(estimates)
+    return replace(plan, predicted=predicted, constants=constants)

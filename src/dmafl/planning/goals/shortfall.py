@@ -55,6 +55,24 @@ def broken_by_placement(
     ]
 
 
+def missed_in_rehearsals(
+    plan: Plan, wanted: Mapping[str, TaskGoal], errors: Mapping[str, float]
+) -> list[BrokenGoal]:
+    """Accuracies that the plan does not reach when it is trained, though they were predicted."""
+    return [
+        BrokenGoal(
+            f"goals.accuracy of {task}",
+            f"must be reached by {goal.confidence:.0%} of the runs",
+            ShownAsIs(
+                f"{goal.accuracy:g}; trainings of the best plan found reach {goal.reached(errors[task]):.4f}"
+            ),
+            "Lower the goal, or raise --effort.",
+        )
+        for task, goal in wanted.items()
+        if goal.accuracy is not None and not goal.met(errors[task])
+    ]
+
+
 @dataclass(eq=False)
 class Looking:
     """Looks whether goals can be met in a world, and what would help."""
@@ -64,22 +82,21 @@ class Looking:
     wanted: Mapping[str, TaskGoal]
     effort: Effort
 
-    def shortfall(
-        self, world: World, nearest: Choice, least_J: Mapping[str, float]
-    ) -> tuple[Choice | None, list[BrokenGoal]]:
-        """A choice that meets the goals after all, made for accuracy alone; else what is wrong, and remedies."""
+    def nearest(self, world: World, nearest: Choice) -> Choice:
+        """The choice made for accuracy alone, which may meet the goals after all; else that or `nearest`."""
         accurate = self.most_accurate(world, 2.0 * SHARE)
-        if accurate is not None and accurate.met:
-            return accurate, []
-        best = nearest
-        if accurate is not None and not set(accurate.unmet) - set(self.wanted):
-            best = accurate
+        if accurate is not None and (accurate.met or not set(accurate.unmet) - set(self.wanted)):
+            return accurate
+        return nearest
+
+    def broken(self, world: World, best: Choice, least_J: Mapping[str, float]) -> list[BrokenGoal]:
+        """What is wrong where the best choice does not meet the goals, and remedies."""
         remedies = self.remedies(world, best, least_J)
         limits = [name for name in best.unmet if name not in self.wanted]
         if limits:
-            return None, [_limit(name, best, remedies, world, least_J) for name in limits]
+            return [_limit(name, best, remedies, world, least_J) for name in limits]
         missed = [task for task in self.wanted if task in best.unmet] or list(self.wanted)
-        return None, [_missed(self.wanted[task], best, remedies, world) for task in missed]
+        return [_missed(self.wanted[task], best, remedies, world) for task in missed]
 
     def most_accurate(self, world: World, share: float) -> Choice | None:
         """The choice that is made for accuracy alone within the limits; None where the time is over."""

@@ -20,6 +20,7 @@ from dmafl.planning.search.assignment import orders_to_try
 from dmafl.planning.search.descent import BlockDescent, Candidate
 from dmafl.planning.search.repair import fastest, whole_and_repaired
 from dmafl.planning.task_estimates import TaskEstimates
+from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.proxy_model import steps_of_jobs
 from dmafl.world.world import World
 
@@ -58,6 +59,8 @@ class Trial:
     cost: float
     """Energy and time at their weights and prices."""
     violation: float
+    jobs: TaskJobs
+    """As the theory sees them."""
 
     @property
     def kept(self) -> bool:
@@ -155,6 +158,7 @@ class Trials:
             end_s,
             task.price_of_J * cost,
             violation,
+            jobs,
         )
 
     def shortened(self, task: str, trial: Trial, prices: Prices) -> Trial | None:

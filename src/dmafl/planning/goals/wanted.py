@@ -42,8 +42,13 @@ class TaskGoal:
         return self.curve.quantile(error, 1.0 - self.confidence)
 
 
-def goals_of(scenario: Scenario, estimates: Mapping[str, TaskEstimates]) -> dict[str, TaskGoal]:
-    """The goals of the tasks that have one. `Infeasible` where no error at all goes with an accuracy."""
+def goals_of(
+    scenario: Scenario, estimates: Mapping[str, TaskEstimates], beyond: float = 0.0
+) -> dict[str, TaskGoal]:
+    """The goals of the tasks that have one. `Infeasible` where no error at all goes with an accuracy.
+
+    Accuracies that are higher than any by no more than `beyond` are let through: rehearsals may find them.
+    """
     goals, wanted, broken = scenario.goals, {}, []
     for task in scenario.tasks:
         loss = None if goals.loss is None else goals.loss.of(task)
@@ -68,6 +73,8 @@ def goals_of(scenario: Scenario, estimates: Mapping[str, TaskEstimates]) -> dict
                 "Measure again with `dmafl measure`, or give a goal of loss.",
             )
         enough = _largest_error(curve, accuracy, goals.confidence)
+        if enough is None and _best(curve, goals.confidence) >= accuracy - beyond:
+            enough = LEAST_ERROR
         if enough is None:
             broken.append(_never_seen(task, accuracy, goals.confidence, curve))
         else:
@@ -90,6 +97,11 @@ def _errors(curve: AccuracyCurve) -> list[float]:
     return [float(error) for error in np.linspace(0.0, curve.error[-1], POINTS)]
 
 
+def _best(curve: AccuracyCurve, confidence: float) -> float:
+    """The accuracy that `confidence` of the runs with the best error reach."""
+    return max(curve.quantile(error, 1.0 - confidence) for error in _errors(curve))
+
+
 def best_confidence(curve: AccuracyCurve, accuracy: float, errors: list[float]) -> float:
     """The largest confidence, in hundredths, with which runs of one of these errors reach an accuracy; 0: none."""
     for percent in range(99, 0, -1):
@@ -99,10 +111,9 @@ def best_confidence(curve: AccuracyCurve, accuracy: float, errors: list[float]) 
 
 
 def _never_seen(task: str, accuracy: float, confidence: float, curve: AccuracyCurve) -> BrokenGoal:
-    errors = _errors(curve)
-    best = max(curve.quantile(error, 1.0 - confidence) for error in errors)
+    best = _best(curve, confidence)
     remedies = [f"lower it to {np.floor(best * 1000) / 1000:.3f}"]
-    lower = best_confidence(curve, accuracy, errors)
+    lower = best_confidence(curve, accuracy, _errors(curve))
     if lower:
         remedies.append(f"lower confidence to {lower:.2f}")
     return BrokenGoal(

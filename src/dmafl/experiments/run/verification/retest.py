@@ -12,7 +12,6 @@ from dmafl.experiments.run.verification.findings import Finding, named
 from dmafl.experiments.run.verification.opened import Opened
 from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 from dmafl.learning import saving
-from dmafl.simulation.stream_progress import progress_of_test
 from dmafl.training.trainer import Components, TaskTrainer
 
 LOSS_TOLERANCE = 1e-4
@@ -58,7 +57,7 @@ def _again(opened: Opened, rows: SchemeRunRows, j: int, task_trainer: TaskTraine
         return [f"{file}: no model or no test of it"]
     last, metrics = of_task[-1], rows.metrics
     count = int(metrics["test_samples"][last])
-    share = progress_of_test(rows.world, j, int(metrics["aggregation"][last]), float(metrics["time_s"][last]))
+    share = rows.world.progress_of_test(j, int(metrics["aggregation"][last]), float(metrics["time_s"][last]))
     try:
         tested = task_trainer.test(model.parameters, share, count == len(task_trainer.test_inputs))
     except BadInput as error:

@@ -1,0 +1,82 @@
+"""Rehearsals: the jobs of a plan trained a few times without clock and radio, to see which accuracy they reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dmafl.base.arrays import FloatArray
+from dmafl.base.errors import BadInput
+from dmafl.calibration.keys import whole_key
+from dmafl.calibration.measured import Measured
+from dmafl.calibration.measurement_setup import MeasurementSetup
+from dmafl.calibration.probes import carry_out
+from dmafl.calibration.progress import Streams
+from dmafl.scenario.model import Scenario
+from dmafl.theory.jobs import TaskJobs
+
+TIMES = 8
+"""How often a schedule is trained: two trainings of one schedule differ by 0.003 to 0.01 in accuracy."""
+REHEARSED = "softmax"
+"""The model that is rehearsed: a training of a network takes minutes."""
+_NUMBER = 4 * 10**8
+"""Rehearsals are numbered from here, away from probes and from the jobs of runs, so that their batches differ."""
+
+
+@dataclass(frozen=True)
+class Rehearsals:
+    """Trains the jobs of plans with the data of a scenario."""
+
+    setup: MeasurementSetup
+
+    def rehearses(self, task: str) -> bool:
+        """Whether the model of a task can be trained in seconds."""
+        return self.setup.scenario.tasks[task].model == REHEARSED
+
+    def accuracies(self, task: str, jobs: TaskJobs, progress: Streams) -> FloatArray:
+        """What the jobs reach on the whole test set, once for every training."""
+        jobs = jobs.with_(batch=np.minimum(jobs.batch, jobs.samples))
+        trainer, number = self.setup.trainer, list(self.setup.scenario.tasks).index(task)
+        trained = [
+            carry_out(trainer, number, jobs, _NUMBER + k, [len(jobs)], everything=True, progress=progress)
+            for k in range(TIMES)
+        ]
+        return np.asarray([run.accuracies[-1] for run in trained])
+
+
+def rehearsals_for(
+    scenario: Scenario,
+    measured: Measured,
+    data_dir: str | Path | None = None,
+    *,
+    same_data: bool | None = None,
+) -> Rehearsals | None:
+    """Rehearsals of a scenario's plans; None where they would not say what a run reaches.
+
+    That is so where no task has a model that is rehearsed, where its data are not there, and where `measured` is of
+    other data than those that are found here. `same_data` says what is known of that.
+    """
+    if not any(task.model == REHEARSED for task in scenario.tasks.values()):
+        return None
+    if any(task.model == "custom" for task in scenario.tasks.values()):
+        return None
+    setup = MeasurementSetup(scenario, None if data_dir is None else Path(data_dir))
+    try:
+        if same_data is None:
+            same_data = _is_of(setup, measured)
+    except BadInput:
+        return None
+    return Rehearsals(setup) if same_data else None
+
+
+def _is_of(setup: MeasurementSetup, measured: Measured) -> bool:
+    """Whether a measurement is of this scenario and these data."""
+    if set(setup.scenario.tasks) != set(measured.tasks):
+        return False
+    counts = {task.cost.probes for task in measured.tasks.values()}
+    return any(
+        whole_key(setup.scenario, setup.keys, probes) == measured.key
+        for probes in (None, *(count for count in counts if len(counts) == 1))
+    )
