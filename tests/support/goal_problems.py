@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dmafl.base.randomness import generator
 from dmafl.planning.effort import Effort
 from dmafl.planning.goals.plan_for_goals import plan_for_goals
 from dmafl.planning.infeasible import Infeasible
@@ -22,6 +23,8 @@ from dmafl.schedule.plan_verification import verify_plan
 from dmafl.theory.accuracy import AccuracyCurve
 from dmafl.theory.course import predict_jobs
 from dmafl.theory.jobs import jobs_of
+from dmafl.theory.proxy_data import ProxyData
+from dmafl.theory.proxy_model import ProxyModel
 from dmafl.world.world import World
 from support.synthetic_problems import synthetic_estimates, synthetic_world
 
@@ -69,6 +72,22 @@ def goal_estimates(world: World, seed: int) -> dict[str, TaskEstimates]:
         drifts = ("drift_idle", "drift_active", "drift_idle_size", "drift_active_size")
         constants = replace(of_task.constants, **dict.fromkeys(drifts, still))
         known[name] = replace(of_task, constants=constants, prediction=constants)
+    return known
+
+
+def with_proxy(estimates: dict[str, TaskEstimates]) -> dict[str, TaskEstimates]:
+    """The same with accuracies that a proxy model tells, of as many classes as there are labels."""
+    known = {}
+    for name, of_task in estimates.items():
+        assert of_task.calibration is not None and of_task.labels is not None
+        classes = len(of_task.labels.asked)
+        rng = generator(1, "test.proxy of goals")
+        centres = 3.0 * np.eye(classes, classes)[:, None, :]
+        samples = (centres + rng.normal(0, 1, (classes, 40, classes)) for _ in range(2))
+        curve = AccuracyCurve((0.0, 1.0), (1.0, 0.0), (0.01, 0.01), (0.2, 0.8), (-0.85, 0.85))
+        proxy = ProxyModel(ProxyData.of(*samples))
+        calibration = replace(of_task.calibration, error_rate=proxy, accuracy=curve)
+        known[name] = replace(of_task, calibration=calibration)
     return known
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -68,10 +68,16 @@ class AccuracyCurve:
 
         By how much another training of it is off is Student's t.
         """
-        moved = float(np.mean(accuracies)) - self.at(error)
-        moved_accuracy = tuple(float(np.clip(accuracy + moved, 0.0, 1.0)) for accuracy in self.accuracy)
+        mean = float(np.mean(accuracies))
+        moved = np.clip(np.asarray(self.accuracy) + mean - self.at(error), 0.0, 1.0)
+        place = int(np.searchsorted(self.error, error))
+        same = place < len(self.error) and self.error[place] == error
+        at = (*self.error[:place], error, *self.error[place + same :])
+        accuracy = (*np.maximum(moved[:place], mean), mean, *np.minimum(moved[place + same :], mean))
         spread, quantiles = _of_trainings(accuracies, self.levels)
-        return replace(self, accuracy=moved_accuracy, spread=(spread,) * len(self.error), quantiles=quantiles)
+        return AccuracyCurve(
+            at, tuple(float(value) for value in accuracy), (spread,) * len(at), self.levels, quantiles
+        )
 
     def of_error_rates(self, accuracies: FloatArray, apart: float) -> AccuracyCurve:
         """The curve of error rates that are 1 less the accuracy, with the spread of a few trainings of one schedule.

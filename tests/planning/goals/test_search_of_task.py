@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dmafl.base.randomness import generator
 from dmafl.planning.decision import jobs_from, times_of
 from dmafl.planning.effort import Effort
 from dmafl.planning.effort_costs import Work
@@ -16,31 +14,11 @@ from dmafl.planning.goals.search_of_task import CLOSE, cheapest, fewest
 from dmafl.planning.goals.trials import SHORTEST, Prices, Trials
 from dmafl.planning.goals.wanted import TaskGoal, goals_of
 from dmafl.planning.prediction import by_proxy, errors_after
-from dmafl.planning.task_estimates import TaskEstimates
-from dmafl.theory.accuracy import AccuracyCurve
-from dmafl.theory.proxy_data import ProxyData
-from dmafl.theory.proxy_model import ProxyModel
 from dmafl.world.world import World
-from support.goal_problems import goal_estimates, goal_world
+from support.goal_problems import goal_estimates, goal_world, with_proxy
 
 TASK, SLOTS = "task_0", 48
 SETTINGS = {"quality": "calibrated", "dissimilarity": "gram", "participation": 0.0}
-
-
-def with_proxy(estimates: dict[str, TaskEstimates]) -> dict[str, TaskEstimates]:
-    """The same with accuracies that a proxy model tells, of as many classes as there are labels."""
-    known = {}
-    for name, of_task in estimates.items():
-        assert of_task.calibration is not None and of_task.labels is not None
-        classes = len(of_task.labels.asked)
-        rng = generator(1, "test.proxy of goals")
-        centres = 3.0 * np.eye(classes, classes)[:, None, :]
-        samples = (centres + rng.normal(0, 1, (classes, 40, classes)) for _ in range(2))
-        curve = AccuracyCurve((0.0, 1.0), (1.0, 0.0), (0.01, 0.01), (0.2, 0.8), (-0.85, 0.85))
-        proxy = ProxyModel(ProxyData.of(*samples))
-        calibration = replace(of_task.calibration, error_rate=proxy, accuracy=curve)
-        known[name] = replace(of_task, calibration=calibration)
-    return known
 
 
 def searched(accuracy: float, *, proxy: bool = False) -> tuple[World, Trials, TaskGoal]:

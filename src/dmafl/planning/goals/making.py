@@ -79,8 +79,8 @@ class Making:
     constants: Mapping[str, Any]
     effort: Effort
 
-    def with_estimates(self, estimates: Mapping[str, TaskEstimates], beyond: float = 0.0) -> Making:
-        """The same with other predictions."""
+    def with_estimates(self, estimates: Mapping[str, TaskEstimates], beyond: Mapping[str, float]) -> Making:
+        """The same with other predictions; `beyond`: by how much goals of tasks may be above all of them."""
         wanted = goals_of(self.world.scenario, estimates, beyond)
         return replace(self, estimates=estimates, wanted=wanted)
 

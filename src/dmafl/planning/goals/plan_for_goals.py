@@ -61,14 +61,14 @@ def plan_for_goals(
     """
     effort = Effort() if effort is None else effort
     settings = {"quality": quality, "dissimilarity": dissimilarity, "participation": participation}
-    wanted = goals_of(world.scenario, estimates, 0.0 if rehearsing is None else BEYOND)
+    rehearsed = [task for task in world.task_names if rehearsing is not None and rehearsing.rehearses(task)]
+    wanted = goals_of(world.scenario, estimates, dict.fromkeys(rehearsed, BEYOND))
     making = Making(world, estimates, settings, wanted, solver, seed, constants or {}, effort)
     if rehearsing is None or not any(
-        goal.accuracy is not None and rehearsing.rehearses(task) for task, goal in wanted.items()
+        wanted[task].accuracy is not None for task in wanted if task in rehearsed
     ):
         return _by_prediction(making)
-    rehearsals = Rehearsals(rehearsing, wanted, estimates, making.effort)
-    return _Rehearsed(making, rehearsals).plan()
+    return _Rehearsed(making, Rehearsals(rehearsing, wanted, estimates, effort)).plan()
 
 
 def _by_prediction(making: Making) -> Plan:
@@ -97,19 +97,21 @@ class _Rehearsed:
         """The best plan. `Infeasible` if none is found."""
         effort, found = self.making.effort, None
         for turn in range(QUICK_TURNS + TURNS):
-            quick = turn < QUICK_TURNS and not self.settled
+            quick = turn < QUICK_TURNS and not self.settled and not effort.timed
             last = turn == QUICK_TURNS + TURNS - 1
             own = effort.separate(QUICK_SHARE if quick else 1.0 if last else TURN_SHARE)
             making = replace(self.making, effort=own)
-            choice, least_J = making.chosen()
-            found = None if quick and choice.met else making.finished(choice, least_J)
-            effort.add(own)
             try:
+                choice, least_J = making.chosen()
+                found = None if quick and choice.met else making.finished(choice, least_J)
+                effort.add(own)
                 again = self._tried(choice) if found is None else self._again(found)
-            except CutOff:
-                break
+            except (CutOff, Infeasible):
+                if effort.timed:
+                    break
+                raise
             estimates = self.rehearsals.of_others(APART * (1 + self.failed))
-            self.making = self.making.with_estimates(estimates)
+            self.making = self.making.with_estimates(estimates, dict.fromkeys(self.rehearsals.seen, 1.0))
             if not again or effort.cut_off or (self.best is not None and not effort.leaves()):
                 break
         return self._ended(found)

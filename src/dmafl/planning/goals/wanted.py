@@ -43,12 +43,13 @@ class TaskGoal:
 
 
 def goals_of(
-    scenario: Scenario, estimates: Mapping[str, TaskEstimates], beyond: float = 0.0
+    scenario: Scenario, estimates: Mapping[str, TaskEstimates], beyond: Mapping[str, float] | None = None
 ) -> dict[str, TaskGoal]:
     """The goals of the tasks that have one. `Infeasible` where no error at all goes with an accuracy.
 
-    Accuracies that are higher than any by no more than `beyond` are let through: rehearsals may find them.
+    Accuracies of a task that are higher than any by no more than `beyond` are let through: rehearsals may find them.
     """
+    beyond = {} if beyond is None else beyond
     goals, wanted, broken = scenario.goals, {}, []
     for task in scenario.tasks:
         loss = None if goals.loss is None else goals.loss.of(task)
@@ -73,7 +74,7 @@ def goals_of(
                 "Measure again with `dmafl measure`, or give a goal of loss.",
             )
         enough = _largest_error(curve, accuracy, goals.confidence)
-        if enough is None and _best(curve, goals.confidence) >= accuracy - beyond:
+        if enough is None and _best(curve, goals.confidence) >= accuracy - beyond.get(task, 0.0):
             enough = LEAST_ERROR
         if enough is None:
             broken.append(_never_seen(task, accuracy, goals.confidence, curve))
