@@ -110,8 +110,7 @@ class _Rehearsed:
                 if effort.timed:
                     break
                 raise
-            estimates = self.rehearsals.of_others(APART * (1 + self.failed))
-            self.making = self.making.with_estimates(estimates, dict.fromkeys(self.rehearsals.seen, 1.0))
+            self.making = self._corrected(APART * (1 + self.failed))
             if not again or effort.cut_off or (self.best is not None and not effort.leaves()):
                 break
         return self._ended(found)
@@ -121,10 +120,16 @@ class _Rehearsed:
         if self.best is not None:
             return self.best
         if isinstance(found, Nearest):
-            raise Infeasible(*(found if self.nearest is None else self.nearest[1]).broken(self.making))
+            nearest = found if self.nearest is None else self.nearest[1]
+            raise Infeasible(*nearest.broken(self._corrected(APART)))
         if found is None or self.making.effort.cut_off:  # the time was over before its rehearsal
             return found if found is not None else _by_prediction(self.making)
         raise Infeasible(*missed_in_rehearsals(found, self.making.wanted, self.making.errors(found)))
+
+    def _corrected(self, apart: float) -> Making:
+        """The making of plans with predictions that rehearsals correct; they are off by `apart` beside that."""
+        estimates = self.rehearsals.of_others(apart)
+        return self.making.with_estimates(estimates, dict.fromkeys(self.rehearsals.seen, 1.0))
 
     def _tried(self, choice: Choice) -> bool:
         """Rehearse quick plans; True, since a plan is made next, or another choice."""
