@@ -7,6 +7,7 @@ measurement continues where it stopped.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from dmafl.base.watching import Watcher
 from dmafl.calibration.cache import Cache, usual_folder
 from dmafl.calibration.calibration_of_task import calibrated_task, probe_tasks
 from dmafl.calibration.constants_of_task import constants_of_task
-from dmafl.calibration.keys import whole_key
+from dmafl.calibration.keys import checksum, whole_key
 from dmafl.calibration.measured import Measured
 from dmafl.calibration.measurement_setup import MeasurementSetup
 from dmafl.calibration.random_jobs import probe_counts
@@ -69,6 +70,7 @@ def measure_parts(
     if probes != 0:
         probed = probe_tasks(setup, probe_counts(scenario, probes), workers, cache, watcher)
         tasks = {name: calibrated_task(setup, name, tasks[name], probed[name]) for name in tasks}
+    tasks = {name: replace(task, data=checksum(setup.data[name])) for name, task in tasks.items()}
     measured = Measured(whole_key(scenario, setup.keys, probes), tasks)
     cache.write(measured.plain(), "whole", measured.key)
     return measured

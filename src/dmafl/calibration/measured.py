@@ -68,6 +68,8 @@ class MeasuredTask:
     calibration: Calibration | None
     """None where no probes were asked for, or too few of them stayed finite."""
     cost: Cost
+    data: str | None = None
+    """SHA-256 of the samples that were measured; None in files from before it was kept."""
 
     @property
     def constants(self) -> Constants:
@@ -84,18 +86,24 @@ class MeasuredTask:
             else {"held": labels.held.tolist(), "asked": labels.asked.tolist()},
             "calibration": None if calibration is None else plain_calibration(calibration),
             "cost": asdict(self.cost),
-        }
+        } | ({} if self.data is None else {"data": self.data})
 
     @classmethod
     def from_plain(cls, given: Any, source: str) -> MeasuredTask:
         """From a file's values, which are checked; `source` names the entry in errors."""
-        check_entries(given, ("estimates", "labels", "calibration", "cost"), source)
+        names = ("estimates", "labels", "calibration", "cost")
+        known = isinstance(given, Mapping) and "data" in given
+        check_entries(given, (*names, "data") if known else names, source)
+        data = given["data"] if known else None
+        if known and not isinstance(data, str):
+            raise bad_input(f"{source}.data", "must be a checksum", data, REMEDY)
         labels, calibration = given["labels"], given["calibration"]
         measured = cls(
             estimates_from_plain(given["estimates"], f"{source}.estimates"),
             None if labels is None else labels_from_plain(labels, f"{source}.labels"),
             None if calibration is None else calibration_from_plain(calibration, f"{source}.calibration"),
             Cost.from_plain(given["cost"], f"{source}.cost"),
+            data,
         )
         devices = measured.constants.devices
         if measured.labels is not None and len(measured.labels.held) != devices:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dmafl.base.arrays import FloatArray
 from dmafl.base.errors import BadInput
-from dmafl.calibration.keys import whole_key
+from dmafl.calibration.keys import checksum
 from dmafl.calibration.measured import Measured
 from dmafl.calibration.measurement_setup import MeasurementSetup
 from dmafl.calibration.probes import carry_out
@@ -65,18 +65,7 @@ def rehearsals_for(
     setup = MeasurementSetup(scenario, None if data_dir is None else Path(data_dir))
     try:
         if same_data is None:
-            same_data = _is_of(setup, measured)
+            same_data = all(measured.of(name).data == checksum(data) for name, data in setup.data.items())
     except BadInput:
         return None
     return Rehearsals(setup) if same_data else None
-
-
-def _is_of(setup: MeasurementSetup, measured: Measured) -> bool:
-    """Whether a measurement is of this scenario and these data."""
-    if set(setup.scenario.tasks) != set(measured.tasks):
-        return False
-    counts = {task.cost.probes for task in measured.tasks.values()}
-    return any(
-        whole_key(setup.scenario, setup.keys, probes) == measured.key
-        for probes in (None, *(count for count in counts if len(counts) == 1))
-    )

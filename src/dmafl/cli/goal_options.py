@@ -52,6 +52,16 @@ Confidence = Annotated[
     typer.Option("--confidence", help="Share of runs that are to reach the accuracy. [default: 0.8]"),
 ]
 
+Rehearse = Annotated[
+    bool | None,
+    typer.Option(
+        "--rehearse/--no-rehearse",
+        help="Train plans for an accuracy before they are given, with the data found here. "
+        "[default: if they are those that were measured]",
+        show_default=False,
+    ),
+]
+
 
 def with_goals(
     scenario: Scenario,

@@ -16,6 +16,7 @@ from dmafl.cli.goal_options import (
     FleetEnergy,
     LossGoal,
     MakeBest,
+    Rehearse,
     StationEnergy,
     with_goals,
 )
@@ -63,6 +64,7 @@ def plan(
     deadline: Deadline = None,
     make_best: MakeBest = None,
     confidence: Confidence = None,
+    rehearse: Rehearse = None,
     picture: Annotated[Path | None, typer.Option(help="Also draw the timeline: .png, .svg or .pdf.")] = None,
     trace: Annotated[
         Path | None, typer.Option(help="Also draw the iterations of the solver sca: .png, .svg or .pdf.")
@@ -115,6 +117,7 @@ def plan(
             time_limit_s=time_limit,
             workers=process_count(workers),
             data_dir=data_dir,
+            rehearse=rehearse,
             measuring=view,
         )
     bound = None if loaded.goals.given else lower_bound(prepared.problem)  # weights are not known yet

@@ -16,6 +16,7 @@ from dmafl.cli.goal_options import (
     FleetEnergy,
     LossGoal,
     MakeBest,
+    Rehearse,
     StationEnergy,
     with_goals,
 )
@@ -41,6 +42,7 @@ def size(
     deadline: Deadline = None,
     make_best: MakeBest = None,
     confidence: Confidence = None,
+    rehearse: Rehearse = None,
     vary: Annotated[
         str | None,
         typer.Option(
@@ -110,6 +112,7 @@ def size(
                 effort=effort,
                 time_limit_s=time_limit,
                 data_dir=data_dir,
+                rehearse=rehearse,
                 watcher=Watcher() if as_json else view,
             )
         except (KeyboardInterrupt, Stopped):

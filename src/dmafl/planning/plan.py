@@ -86,6 +86,7 @@ def prepare(
     """Everything before the search of `plan`; `measuring` sees what is measured."""
     world = scenario if isinstance(scenario, World) else World.resolve(scenario)
     if measured is None:
+        rehearse = True if rehearse is None else rehearse  # with the data that are measured now
         measured = measured_for(
             world.scenario, quality, workers=workers, data_dir=data_dir, watcher=measuring
         )

@@ -41,6 +41,8 @@ class PlanWork:
     quality: str = "calibrated"
     dissimilarity: str = "gram"
     data_dir: Path | None = None
+    rehearse: bool = False
+    """Whether plans are rehearsed: where the data that were measured are found."""
 
     def measured_for(self, scenario: Scenario) -> Measured:
         """What is measured, for the devices of another scenario: carried over where these hold other data."""
@@ -80,7 +82,14 @@ class PlannedPiece:
     def key(self) -> str:
         """Checksum of all that decides the plan."""
         work = self.work
-        how = [self.effort, work.time_limit_s, work.quality, work.dissimilarity, work.measured.key]
+        how = [
+            self.effort,
+            work.time_limit_s,
+            work.quality,
+            work.dissimilarity,
+            work.measured.key,
+            work.rehearse,
+        ]
         world = World.resolve(self.scenario).sha256
         content = [__version__, world, how, work.data_checksums(self.scenario)]
         return sha256_of(canonical_json(content))[:NAME_CHARS]
@@ -125,6 +134,7 @@ class PlannedPiece:
                 effort=self.effort,
                 time_limit_s=work.time_limit_s,
                 data_dir=work.data_dir,
+                rehearse=work.rehearse,
             )
             write_plan(prepared.solve(), self.file)
         except Infeasible as error:

@@ -11,6 +11,7 @@ from dmafl.base.errors import BadInput, Problem, ShownAsIs, bad_input
 from dmafl.base.files import locked, write_json
 from dmafl.base.watching import Watcher
 from dmafl.calibration.measured import Measured
+from dmafl.calibration.rehearsal import rehearsals_for
 from dmafl.experiments.campaign.campaign import carry_out, missing
 from dmafl.experiments.sizing.confirm import Confirmed, ConfirmPiece
 from dmafl.experiments.sizing.device_use import devices_of
@@ -56,6 +57,7 @@ def size(
     output: str | Path = "sizing",
     workers: int = 1,
     measured: Measured | None = None,
+    rehearse: bool | None = None,
     effort: float = EFFORT,
     time_limit_s: float | None = None,
     quality: str = "calibrated",
@@ -71,6 +73,7 @@ def size(
     One measurement serves all of them. `front` is the number of plans for lower and higher accuracies. `confirm`
     trains so many seeds, and `off` trains the same plans with devices that are up to this share slower and hungrier.
     Everything is kept in the folder `output` under its content: the same call goes on where it was stopped.
+    `rehearse` is that of `dmafl.plan`.
     """
     goals = {
         "accuracy": dict(accuracy) if isinstance(accuracy, Mapping) else accuracy,
@@ -95,7 +98,12 @@ def size(
         if measured is None:
             with watcher.part("measuring") as part:
                 measured = measured_for(asked, quality, workers=workers, data_dir=where, watcher=part)
-        work = PlanWork(asked, measured, folder, effort, time_limit_s, quality, dissimilarity, where)
+        rehearse = (
+            rehearse is not False and rehearsals_for(asked, measured, where, same_data=rehearse) is not None
+        )
+        work = PlanWork(
+            asked, measured, folder, effort, time_limit_s, quality, dissimilarity, where, rehearse
+        )
         making = _Making(work, workers, watcher)
         found = None if varied is None else making.varied(varied)
         if varied is not None and found is not None:

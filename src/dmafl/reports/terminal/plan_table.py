@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from rich.console import Console
 from rich.table import Table
@@ -22,11 +24,23 @@ def print_plan(out: Console, plan: Plan) -> None:
         out.print(terms_table(plan))
     if plan.predicted:
         out.print(predicted_table(plan))
+    for task, reached in rehearsed(plan).items():
+        text = (
+            f"{task}: {len(reached)} trainings of this plan reached {min(reached):.3f} to {max(reached):.3f}"
+        )
+        out.print(text, highlight=False, markup=False)
     for limit in limits_used(plan):
         text = f"{limit.name}: {number(limit.used)} {limit.unit} of {number(limit.limit)} ({limit.where})"
         out.print(text, highlight=False, markup=False)
     if plan.status is not PlanStatus.EXECUTABLE:
         out.print(f"Status: {plan.status.sentence}", highlight=False, markup=False)
+
+
+def rehearsed(plan: Plan) -> dict[str, list[float]]:
+    """By task: the accuracies that trainings of the plan reached before it was given."""
+    goals = plan.constants.get("goals")
+    seen = goals.get("rehearsed") if isinstance(goals, Mapping) else None
+    return dict(seen) if isinstance(seen, Mapping) else {}
 
 
 def work_table(plan: Plan) -> Table:
