@@ -88,6 +88,8 @@ class _Rehearsed:
     """The best of those that meet the goals by their rehearsal."""
     nearest: tuple[float, Nearest] | None = None
     """What comes nearest by its rehearsal, and the accuracy by which it is above its goals."""
+    start: Choice | None = None
+    """A choice that meets the goals by its rehearsal, though not by its prediction: a plan is made of it next."""
     settled: bool = False
     """Whether quick plans met the goals in their rehearsal with hardly any room."""
     failed: int = 0
@@ -97,17 +99,17 @@ class _Rehearsed:
         """The best plan. `Infeasible` if none is found."""
         effort, found = self.making.effort, None
         for turn in range(QUICK_TURNS + TURNS):
-            quick = turn < QUICK_TURNS and not self.settled and not effort.timed
+            quick = turn < QUICK_TURNS and not (self.settled or self.start or effort.timed)
             last = turn == QUICK_TURNS + TURNS - 1
             own = effort.separate(QUICK_SHARE if quick else 1.0 if last else TURN_SHARE)
-            making = replace(self.making, effort=own)
+            making, start, self.start = replace(self.making, effort=own), self.start, None
             try:
-                choice, least_J = making.chosen()
+                choice, least_J = making.chosen() if start is None else (start, {})
                 found = None if quick and choice.met else making.finished(choice, least_J)
                 effort.add(own)
                 again = self._tried(choice) if found is None else self._again(found)
             except (CutOff, Infeasible):
-                if effort.timed:
+                if effort.timed or start is not None:
                     break
                 raise
             self.making = self._corrected(APART * (1 + self.failed))
@@ -170,6 +172,8 @@ class _Rehearsed:
             room = min(rehearsal.room for rehearsal in rehearsed.values())
             if self.nearest is None or room > self.nearest[0]:
                 self.nearest = room, replace(nearest, choice=choice)
+                meets = room >= 0.0 and set(choice.unmet) <= set(rehearsed)
+                self.start = replace(choice, unmet=()) if meets else None
             for task, rehearsal in rehearsed.items():
                 curve = making.wanted[task].curve
                 assert curve is not None
