@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
+from dmafl.base.arrays import FloatArray
 from dmafl.base.randomness import generator
+from dmafl.calibration.progress import Streams
 from dmafl.planning.effort import Effort
 from dmafl.planning.goals.plan_for_goals import plan_for_goals
 from dmafl.planning.infeasible import Infeasible
+from dmafl.planning.prediction import predicted_accuracy
 from dmafl.planning.task_estimates import TaskEstimates
 from dmafl.scenario.keys import with_values
 from dmafl.scenario.toml import from_plain
+from dmafl.schedule.goal_limits import limits_used
 from dmafl.schedule.plan import Plan
 from dmafl.schedule.plan_files import write_plan
 from dmafl.schedule.plan_verification import verify_plan
-from dmafl.theory.accuracy import AccuracyCurve
+from dmafl.theory.accuracy import LEAST_SPREAD, AccuracyCurve
 from dmafl.theory.course import predict_jobs
-from dmafl.theory.jobs import jobs_of
+from dmafl.theory.jobs import TaskJobs, jobs_of
 from dmafl.theory.proxy_data import ProxyData
 from dmafl.theory.proxy_model import ProxyModel
 from dmafl.world.world import World
@@ -38,6 +43,36 @@ CURVE = AccuracyCurve(
     quantiles=(-1.3, -0.85, 0.0, 0.85, 1.3),
 )
 """As it is of a linear model of MNIST, about."""
+
+LEVELS, NORMAL = (0.02, 0.1, 0.2, 0.5, 0.8, 0.9, 0.98), (-2.05, -1.28, -0.85, 0.0, 0.85, 1.28, 2.05)
+"""Levels and quantiles of what predictions are off."""
+NOISE = 0.004
+"""Spread of made-up trainings."""
+
+
+@dataclass
+class MadeUpTrainings:
+    """Trainings that reach what is predicted and `off` more, with some noise."""
+
+    known: dict[str, TaskEstimates]
+    off: float = 0.0
+    calls: list[tuple[int, Streams]] = field(default_factory=list)
+
+    def rehearses(self, task: str) -> bool:
+        """Every task."""
+        return True
+
+    def truth(self, task: str, jobs: TaskJobs) -> float:
+        """What trainings reach in the mean."""
+        predicted = predicted_accuracy(self.known[task], jobs)
+        assert predicted is not None
+        return float(np.clip(predicted.accuracy + self.off, 0.01, 0.99))
+
+    def accuracies(self, task: str, jobs: TaskJobs, progress: Streams) -> FloatArray:
+        """What eight trainings reach."""
+        self.calls.append((len(jobs), progress))
+        rng = generator(len(jobs), "test.made-up trainings")
+        return np.asarray(self.truth(task, jobs) + rng.normal(0.0, NOISE, 8))
 
 
 def with_curve(
@@ -84,7 +119,7 @@ def with_proxy(estimates: dict[str, TaskEstimates]) -> dict[str, TaskEstimates]:
         rng = generator(1, "test.proxy of goals")
         centres = 3.0 * np.eye(classes, classes)[:, None, :]
         samples = (centres + rng.normal(0, 1, (classes, 40, classes)) for _ in range(2))
-        curve = AccuracyCurve((0.0, 1.0), (1.0, 0.0), (0.01, 0.01), (0.2, 0.8), (-0.85, 0.85))
+        curve = AccuracyCurve((0.0, 1.0), (1.0, 0.0), (0.01, 0.01), LEVELS, NORMAL)
         proxy = ProxyModel(ProxyData.of(*samples))
         calibration = replace(of_task.calibration, error_rate=proxy, accuracy=curve)
         known[name] = replace(of_task, calibration=calibration)
@@ -121,14 +156,20 @@ class RandomGoals:
     quality: str
     seed: int
 
-    def outcome(self, effort: float, time_limit_s: float | None = None) -> str:
-        """ "plan", or the names of goals and limits that contradict each other; anything else raises."""
+    def outcome(self, effort: float, time_limit_s: float | None = None, off: float | None = None) -> str:
+        """ "plan", or the names of goals and limits that contradict each other; anything else raises.
+
+        With `off` plans are rehearsed, by trainings that reach so much more than what is predicted.
+        """
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             world = World.resolve(from_plain(self.plain))
             known = goal_estimates(world, self.seed)
+            known = known if off is None else with_proxy(known)
+            trained = None if off is None else MadeUpTrainings(known, off)
+            counted = Effort(effort, time_limit_s)
             try:
-                plan = plan_for_goals(world, known, effort=Effort(effort, time_limit_s), quality=self.quality)
+                plan = plan_for_goals(world, known, effort=counted, quality=self.quality, rehearsing=trained)
             except Infeasible as error:
                 assert error.problems and all(problem.remedy for problem in error.problems), error
                 return ", ".join(sorted({problem.name for problem in error.problems}))
@@ -138,12 +179,28 @@ class RandomGoals:
     def must_hold(self, plan: Plan, known: dict[str, TaskEstimates]) -> None:
         """All rules, limits and goals hold, and the file of the plan is in order."""
         problems = [str(check) for check in plan.checks if not check.ok]
-        problems += broken_goals(plan, known)
+        problems += broken_goals(plan, known) if "rehearsed" not in plan.constants["goals"] else _missed(plan)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "plan.json"
             write_plan(plan, path)
             problems += [str(check) for check in verify_plan(path) if not check.ok]
         assert not problems, f"seed {self.seed} ({self.odd}): {problems}"
+
+
+def _missed(plan: Plan) -> list[str]:
+    """Limits that a rehearsed plan breaks, and accuracies that its trainings do not show, by Student's t."""
+    goals, problems = plan.world.scenario.goals, []
+    for limit in limits_used(plan):
+        if limit.used > limit.limit * (1 + ROUNDING):
+            problems.append(f"{limit.name}: {limit.used} of {limit.limit}")
+    student = np.interp(1.0 - goals.confidence, LEVELS, stdtrit(7, LEVELS))
+    for task, reached in plan.constants["goals"]["rehearsed"].items():
+        assert goals.accuracy is not None and len(reached) == 8
+        apart = max(np.std(reached, ddof=1), LEAST_SPREAD) * np.sqrt(9 / 8)
+        least, wanted = np.mean(reached) + student * apart, goals.accuracy.of(task)
+        if least < wanted - ROUNDING:
+            problems.append(f"accuracy of {task}: {least} < {wanted}")
+    return problems
 
 
 def random_goals(seed: int) -> RandomGoals:

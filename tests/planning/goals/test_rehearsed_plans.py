@@ -3,66 +3,36 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from dmafl.base.arrays import FloatArray
-from dmafl.base.randomness import generator
-from dmafl.calibration.progress import Streams
 from dmafl.planning import effort as effort_module
 from dmafl.planning.effort import Effort
 from dmafl.planning.goals.plan_for_goals import plan_for_goals
 from dmafl.planning.infeasible import Infeasible
-from dmafl.planning.prediction import predicted_accuracy
-from dmafl.planning.task_estimates import TaskEstimates
 from dmafl.schedule.plan import Plan
 from dmafl.schedule.plan_files import plan_bytes
 from dmafl.schedule.plan_status import PlanStatus
 from dmafl.theory.jobs import TaskJobs, jobs_of
 from dmafl.world.world import World
-from support.goal_problems import goal_estimates, goal_world, with_proxy
+from support.goal_problems import NOISE, MadeUpTrainings, goal_estimates, goal_world, random_goals, with_proxy
 from support.plan_rules import broken_rules
 
 TASK, SLOTS, EFFORT = "task_0", 32, 4.0
 REACHED, TOO_HIGH = 0.86, 0.89
 """Accuracies by the prediction: with a third of the slots, and with none."""
-NOISE = 0.004
-"""Spread of made-up trainings."""
 LIMIT_S = 3000.0
 """Enough for a plan, not for its rehearsal, by the made-up clock."""
 
 
-@dataclass
-class Trained:
-    """Made-up trainings: they reach what is predicted and `off` more, with some noise."""
-
-    known: dict[str, TaskEstimates]
-    off: float = 0.0
-    calls: list[tuple[int, Streams]] = field(default_factory=list)
-
-    def rehearses(self, task: str) -> bool:
-        return task == TASK
-
-    def truth(self, jobs: TaskJobs) -> float:
-        predicted = predicted_accuracy(self.known[TASK], jobs)
-        assert predicted is not None
-        return predicted.accuracy + self.off
-
-    def accuracies(self, task: str, jobs: TaskJobs, progress: Streams) -> FloatArray:
-        self.calls.append((len(jobs), progress))
-        rng = generator(len(jobs), "test.made-up trainings")
-        return np.asarray(self.truth(jobs) + rng.normal(0.0, NOISE, 8))
-
-
 def planned(
     accuracy: float, off: float | None, effort: float = EFFORT, limit_s: float | None = None
-) -> tuple[Plan, Trained]:
+) -> tuple[Plan, MadeUpTrainings]:
     world = goal_world(5, 1, SLOTS, 2, {"accuracy": accuracy})
     known = with_proxy(goal_estimates(world, 2))
-    trained = Trained(known, 0.0 if off is None else off)
+    trained = MadeUpTrainings(known, 0.0 if off is None else off)
     plan = plan_for_goals(
         world, known, effort=Effort(effort, limit_s), rehearsing=None if off is None else trained
     )
@@ -81,8 +51,8 @@ def energy_J(plan: Plan) -> float:
 def test_a_plan_that_trainings_fall_short_of_is_made_again_with_more() -> None:
     without, _ = planned(REACHED, None)
     plan, trained = planned(REACHED, -0.02)
-    assert trained.truth(jobs(without)) < REACHED
-    assert trained.truth(jobs(plan)) >= REACHED
+    assert trained.truth(TASK, jobs(without)) < REACHED
+    assert trained.truth(TASK, jobs(plan)) >= REACHED
     assert energy_J(plan) > energy_J(without)
 
 
@@ -92,7 +62,7 @@ def test_the_plan_says_what_its_trainings_reached() -> None:
     assert len(seen) == 8
     expected = plan.predicted[TASK]
     assert expected.accuracy == pytest.approx(float(seen.mean()), abs=1e-9)
-    assert expected.low < trained.truth(jobs(plan)) < expected.high
+    assert expected.low < trained.truth(TASK, jobs(plan)) < expected.high
     assert expected.high - expected.low < 8 * NOISE
     assert expected.confidence == 0.8
 
@@ -101,7 +71,7 @@ def test_a_goal_that_only_the_prediction_calls_out_of_reach_is_planned() -> None
     with pytest.raises(Infeasible):
         planned(TOO_HIGH, None)
     plan, trained = planned(TOO_HIGH, 0.03)
-    assert trained.truth(jobs(plan)) >= TOO_HIGH
+    assert trained.truth(TASK, jobs(plan)) >= TOO_HIGH
     assert any(calls == SLOTS for calls, _ in trained.calls)
 
 
@@ -113,7 +83,7 @@ def test_a_goal_out_of_reach_is_refused_with_what_trainings_reach() -> None:
 def test_without_a_goal_of_accuracy_nothing_is_trained() -> None:
     world = goal_world(4, 1, 12, 2, {"make_best": "accuracy", "fleet_energy_J": 0.1})
     known = with_proxy(goal_estimates(world, 2))
-    trained = Trained(known)
+    trained = MadeUpTrainings(known)
     plan_for_goals(world, known, effort=Effort(1.0), rehearsing=trained)
     assert trained.calls == []
 
@@ -140,3 +110,10 @@ def test_when_the_time_is_over_the_plan_is_as_predicted(monkeypatch: pytest.Monk
     assert plan.status is PlanStatus.CUT_OFF
     assert trained.calls == []
     assert "rehearsed" not in plan.constants["goals"]
+
+
+@pytest.mark.parametrize(
+    ("seed", "off"), [(8100, -0.1), (8103, 0.05), (8105, -0.02), (8110, 0.3), (8116, 0.0)]
+)
+def test_random_goals_end_in_a_plan_or_a_named_contradiction(seed: int, off: float) -> None:
+    assert random_goals(seed).outcome(effort=0.5, off=off)

@@ -61,14 +61,25 @@ def plan_for_goals(
     """
     effort = Effort() if effort is None else effort
     settings = {"quality": quality, "dissimilarity": dissimilarity, "participation": participation}
-    rehearsed = [task for task in world.task_names if rehearsing is not None and rehearsing.rehearses(task)]
+    rehearsed = set() if rehearsing is None else _rehearsed_tasks(world, estimates, rehearsing)
     wanted = goals_of(world.scenario, estimates, dict.fromkeys(rehearsed, BEYOND))
     making = Making(world, estimates, settings, wanted, solver, seed, constants or {}, effort)
-    if rehearsing is None or not any(
-        wanted[task].accuracy is not None for task in wanted if task in rehearsed
-    ):
+    if rehearsing is None or not rehearsed:
         return _by_prediction(making)
-    return _Rehearsed(making, Rehearsals(rehearsing, wanted, estimates, effort)).plan()
+    return _Rehearsed(making, Rehearsals(rehearsing, rehearsed, wanted, estimates, effort)).plan()
+
+
+def _rehearsed_tasks(
+    world: World, estimates: Mapping[str, TaskEstimates], rehearsing: Rehearsing
+) -> set[str]:
+    """Tasks with a goal of accuracy that can be trained in seconds, and whose accuracy follows from an error rate."""
+    accuracy, tasks = world.scenario.goals.accuracy, set()
+    for task in world.task_names:
+        calibration = estimates[task].calibration
+        known = calibration is not None and calibration.error_rate is not None
+        if accuracy is not None and accuracy.of(task) is not None and known and rehearsing.rehearses(task):
+            tasks.add(task)
+    return tasks
 
 
 def _by_prediction(making: Making) -> Plan:
@@ -126,7 +137,8 @@ class _Rehearsed:
             raise Infeasible(*nearest.broken(self._corrected(APART)))
         if found is None or self.making.effort.cut_off:  # the time was over before its rehearsal
             return found if found is not None else _by_prediction(self.making)
-        raise Infeasible(*missed_in_rehearsals(found, self.making.wanted, self.making.errors(found)))
+        rooms = {task: rehearsals[-1].room for task, rehearsals in self.rehearsals.seen.items()}
+        raise Infeasible(*missed_in_rehearsals(self.making.wanted, rooms))
 
     def _corrected(self, apart: float) -> Making:
         """The making of plans with predictions that rehearsals correct; they are off by `apart` beside that."""

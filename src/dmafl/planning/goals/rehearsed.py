@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -53,6 +53,8 @@ class Rehearsals:
     """All rehearsals of plans for the goals of a world."""
 
     rehearsing: Rehearsing
+    tasks: Set[str]
+    """Those that are rehearsed."""
     wanted: Mapping[str, TaskGoal]
     measured: Mapping[str, TaskEstimates]
     """What is known without them."""
@@ -61,11 +63,11 @@ class Rehearsals:
     """By task, in order."""
 
     def rehearse(self, world: World, jobs: Mapping[str, TaskJobs]) -> dict[str, Rehearsal]:
-        """Train the jobs of all tasks that have a goal of accuracy and can be rehearsed."""
+        """Train the jobs of all tasks that are rehearsed."""
         return {
             task: self._rehearsed(world, task, jobs[task], goal)
             for task, goal in self.wanted.items()
-            if goal.accuracy is not None and self.rehearsing.rehearses(task)
+            if task in self.tasks
         }
 
     def _rehearsed(self, world: World, task: str, jobs: TaskJobs, goal: TaskGoal) -> Rehearsal:
