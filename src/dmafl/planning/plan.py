@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dmafl.base.processes.one_thread import one_thread
 from dmafl.planning.effort import EFFORT, Effort, Watch
 from dmafl.planning.goals.plan_for_goals import plan_for_goals
-from dmafl.planning.goals.rehearsed import Rehearsing
+from dmafl.planning.goals.rehearsals import Rehearsing
 from dmafl.planning.measuring import measured_for
 from dmafl.planning.prediction import plain_calibrations
 from dmafl.planning.problem import Problem

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmafl.base.arrays import BoolArray, FloatArray, IntArray
+from dmafl.theory.error_rates import ErrorRates
 from dmafl.theory.features import exchange_of_jobs, training_of_jobs
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.label_bias import class_scores
@@ -22,7 +23,7 @@ _TINY = 1e-12
 
 
 @dataclass(frozen=True)
-class ErrorRate:
+class ErrorRate(ErrorRates):
     """Weights of the error rate of one task.
 
     A class is answered right with probability
@@ -44,12 +45,6 @@ class ErrorRate:
     """Share of each class that a model with N = 1 answers wrong whatever its margin, >= 0; above 1 it counts as 1."""
     floor_power: float
     """How fast that falls with N, >= 0."""
-
-    def of_jobs(
-        self, jobs: TaskJobs, labels: LabelMix, trained: float = 0.0, exchanged: float = 0.0
-    ) -> float:
-        """The error rate after the last slot; N and V go on from `trained` and `exchanged`."""
-        return float(self.of_slots(jobs, labels, np.asarray([len(jobs)]), trained, exchanged)[0])
 
     def of_slots(
         self,

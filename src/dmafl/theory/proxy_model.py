@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dmafl.base.arrays import FloatArray, IntArray
+from dmafl.theory.error_rates import ErrorRates
 from dmafl.theory.features import exchange_of_jobs
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.label_mix import LabelMix
@@ -42,7 +43,7 @@ class LocalSet(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ProxyModel:
+class ProxyModel(ErrorRates):
     """Predicts the error rate of a schedule from the accuracy p that a small model reaches under it.
 
     logit(accuracy of the task) = offset + slope logit(p) + exchange log V.
@@ -53,12 +54,6 @@ class ProxyModel:
     slope: float = 1.0
     exchange: float = 0.0
     """How the accuracy of the task follows that of the proxy: fitted to probes; slope and exchange >= 0."""
-
-    def of_jobs(
-        self, jobs: TaskJobs, labels: LabelMix, trained: float = 0.0, exchanged: float = 0.0
-    ) -> float:
-        """The error rate after the last slot; V goes on from `exchanged`."""
-        return float(self.of_slots(jobs, labels, np.asarray([len(jobs)]), trained, exchanged)[0])
 
     def of_slots(
         self,

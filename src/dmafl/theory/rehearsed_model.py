@@ -9,6 +9,7 @@ import numpy as np
 from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.theory.accuracy import AccuracyCurve
 from dmafl.theory.error_rate import ErrorRate
+from dmafl.theory.error_rates import ErrorRates
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.label_mix import LabelMix
 from dmafl.theory.proxy_model import ProxyModel
@@ -18,7 +19,7 @@ NEAR = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class RehearsedModel:
+class RehearsedModel(ErrorRates):
     """Error rates of schedules whose accuracy another model predicts, less what that was off in rehearsals.
 
     What a prediction is off depends on the number of slots more than on anything else: data grow by the clock in a run.
@@ -31,12 +32,6 @@ class RehearsedModel:
     """Slots of every rehearsal."""
     off: tuple[float, ...]
     """Accuracy that each reached, less the predicted one."""
-
-    def of_jobs(
-        self, jobs: TaskJobs, labels: LabelMix, trained: float = 0.0, exchanged: float = 0.0
-    ) -> float:
-        """The error rate after the last slot."""
-        return float(self.of_slots(jobs, labels, np.asarray([len(jobs)]), trained, exchanged)[0])
 
     def of_slots(
         self,

@@ -84,6 +84,13 @@ class Making:
         wanted = goals_of(self.world.scenario, estimates, beyond)
         return replace(self, estimates=estimates, wanted=wanted)
 
+    def plan(self) -> Plan:
+        """The plan that meets the goals by their prediction; `Infeasible` where none is found."""
+        found = self.found()
+        if isinstance(found, Nearest):
+            raise Infeasible(*found.broken(self))
+        return found
+
     def found(self) -> Plan | Nearest:
         """The plan that meets the goals by their prediction, or what comes nearest to them."""
         return self.finished(*self.chosen())
