@@ -107,7 +107,7 @@ class Trainings:
 
     def planned(self, unit: Unit, scenario: Scenario, effort: float) -> Row:
         """Plan and train; what was predicted, reached and spent."""
-        plan = dmafl.plan(scenario, measured=self.measured(unit), effort=effort)
+        plan = dmafl.plan(scenario, measured=self.measured(unit), effort=effort, data_dir=self.data_dir)
         with tempfile.TemporaryDirectory() as folder:
             run = dmafl.run(
                 scenario,

@@ -41,23 +41,25 @@ def test_trainings_reach_what_a_run_reaches(plan: Plan, tmp_path: Path) -> None:
         plan.timeline.compute_start_s,
         np.zeros(len(of_plan)),
     )
-    reached = rehearsals.accuracies("mnist", of_plan, Streams(trained))
+    streams, end = Streams(trained, np.ones(len(of_plan))), np.asarray([len(of_plan)])
+    reached = rehearsals.accuracies("mnist", of_plan, streams, end)[:, 0]
     run = dmafl.run(scenario, plan, output=tmp_path / "run", measure="never")
     ended = run.metrics.to_pylist()[-1]["accuracy"]
     assert len(reached) == TIMES
     assert 0 < reached.std() < 0.05  # batches differ from training to training
     assert abs(ended - reached.mean()) < SPREADS * reached.std(ddof=1) * np.sqrt(1 + 1 / TIMES)
-    again = rehearsals.accuracies("mnist", of_plan, Streams(trained))
-    assert (again == reached).all()
+    again = rehearsals.accuracies("mnist", of_plan, streams, np.asarray([5, *end]))
+    assert (again[:, 1] == reached).all()
+    assert again[:, 0].mean() < reached.mean()
 
 
 def test_data_that_have_come_as_far_decide(plan: Plan) -> None:
     """All samples are there at the end of a stream, and a few at its start."""
     scenario = with_values(small(), {"tasks.mnist.drift.start_fraction": 0.1})
     rehearsals, of_plan = Rehearsals(MeasurementSetup(scenario)), jobs(plan)
+    end, come = np.asarray([len(of_plan)]), np.zeros(len(of_plan))
     early, late = (
-        rehearsals.accuracies("mnist", of_plan, Streams(np.full(len(of_plan), come))).mean()
-        for come in (0.0, 1.0)
+        rehearsals.accuracies("mnist", of_plan, Streams(at, at), end).mean() for at in (come, come + 1.0)
     )
     assert early < late
 
@@ -66,9 +68,9 @@ def test_batches_are_no_larger_than_the_samples_that_are_there(plan: Plan) -> No
     scenario, of_plan = plan.world.scenario, jobs(plan)
     large = of_plan.with_(batch=of_plan.samples * 10)
     rehearsals = Rehearsals(MeasurementSetup(scenario))
-    progress = Streams(np.zeros(len(of_plan)))
+    progress, end = Streams.even(len(of_plan)), np.asarray([len(of_plan)])
     all_of_them = of_plan.with_(batch=of_plan.samples)
-    first, second = (rehearsals.accuracies("mnist", each, progress) for each in (large, all_of_them))
+    first, second = (rehearsals.accuracies("mnist", each, progress, end) for each in (large, all_of_them))
     assert (first == second).all()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from dmafl.base.arrays import FloatArray
+from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.base.randomness import generator
 from dmafl.calibration.progress import Streams
 from dmafl.planning.effort import Effort
@@ -68,11 +68,12 @@ class MadeUpTrainings:
         assert predicted is not None
         return float(np.clip(predicted.accuracy + self.off, 0.01, 0.99))
 
-    def accuracies(self, task: str, jobs: TaskJobs, progress: Streams) -> FloatArray:
-        """What eight trainings reach."""
+    def accuracies(self, task: str, jobs: TaskJobs, progress: Streams, counts: IntArray) -> FloatArray:
+        """What eight trainings reach after some slots."""
         self.calls.append((len(jobs), progress))
         rng = generator(len(jobs), "test.made-up trainings")
-        return np.asarray(self.truth(task, jobs) + rng.normal(0.0, NOISE, 8))
+        truth = [self.truth(task, jobs.first(count)) for count in counts.tolist()]
+        return np.asarray(truth) + rng.normal(0.0, NOISE, (8, 1))
 
 
 def with_curve(

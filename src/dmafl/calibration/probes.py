@@ -124,7 +124,7 @@ def carry_out(
         for version in [v for v in models if v <= k and last_use.get(v, -1) <= k]:
             del models[version]
         if k + 1 in tested:
-            tests.append(trainer.test(task, models[k + 1], progress.of_tests, everything))
+            tests.append(trainer.test(task, models[k + 1], float(progress.of_tests[k]), everything))
     return _tested(jobs, sorted(tested), tests)
 
 

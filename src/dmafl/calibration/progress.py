@@ -11,12 +11,13 @@ from dmafl.base.arrays import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Streams:
-    """How far data streams have come when jobs train, (G,), and when models are tested; 0 is the start, 1 the end."""
+    """How far data streams have come when the job of each slot trains, and after that slot: 0 at first, 1 at last."""
 
     of_jobs: FloatArray
-    of_tests: float = 1.0
+    of_tests: FloatArray
+    """What test data follow."""
 
     @classmethod
     def even(cls, slots: int) -> Streams:
-        """Jobs of a schedule without a clock: from start to end."""
-        return cls(np.arange(slots) / max(1, slots - 1))
+        """A schedule without a clock: jobs from start to end, all tests at the end."""
+        return cls(np.arange(slots) / max(1, slots - 1), np.ones(slots))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dmafl.base.arrays import FloatArray
+from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.base.errors import BadInput
 from dmafl.calibration.keys import checksum
 from dmafl.calibration.measured import Measured
@@ -35,15 +35,16 @@ class Rehearsals:
         """Whether the model of a task can be trained in seconds."""
         return self.setup.scenario.tasks[task].model == REHEARSED
 
-    def accuracies(self, task: str, jobs: TaskJobs, progress: Streams) -> FloatArray:
-        """What the jobs reach on the whole test set, once for every training."""
+    def accuracies(self, task: str, jobs: TaskJobs, progress: Streams, counts: IntArray) -> FloatArray:
+        """What the jobs reach on the whole test set after these numbers of slots, (trainings, counts)."""
         jobs = jobs.with_(batch=np.minimum(jobs.batch, jobs.samples))
         trainer, number = self.setup.trainer, list(self.setup.scenario.tasks).index(task)
+        tested = counts.tolist()
         trained = [
-            carry_out(trainer, number, jobs, _NUMBER + k, [len(jobs)], everything=True, progress=progress)
+            carry_out(trainer, number, jobs, _NUMBER + k, tested, everything=True, progress=progress)
             for k in range(TIMES)
         ]
-        return np.asarray([run.accuracies[-1] for run in trained])
+        return np.stack([run.accuracies for run in trained])
 
 
 def rehearsals_for(

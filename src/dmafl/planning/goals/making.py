@@ -79,6 +79,11 @@ class Making:
     constants: Mapping[str, Any]
     effort: Effort
 
+    def _effort_of_its_own(self) -> Effort:
+        """As much again, where goals are about to be called out of reach."""
+        left_s = max(self.effort.time_left_s, 1e-3) if self.effort.timed else None
+        return Effort(max(self.effort.amount, 1.0), left_s, stop_asked=self.effort.stop_asked)
+
     def with_estimates(self, estimates: Mapping[str, TaskEstimates], beyond: Mapping[str, float]) -> Making:
         """The same with other predictions; `beyond`: by how much goals of tasks may be above all of them."""
         wanted = goals_of(self.world.scenario, estimates, beyond)
@@ -99,9 +104,7 @@ class Making:
         """The plan of a choice, if it meets the goals or another one does; else what comes nearest."""
         plan = self.planned(choice)
         if plan is None and not choice.met:
-            left_s = max(self.effort.time_left_s, 1e-3) if self.effort.timed else None
-            own = Effort(max(self.effort.amount, 1.0), left_s, stop_asked=self.effort.stop_asked)
-            looking = Looking(self.estimates, self.settings, self.wanted, own)
+            looking = Looking(self.estimates, self.settings, self.wanted, self._effort_of_its_own())
             choice = looking.nearest(self.world, choice)
             if not choice.met:
                 return Nearest(choice, least_J, looking)
@@ -127,7 +130,7 @@ class Making:
         return choice, chooser.least_J
 
     def longest(self, nearest: Nearest) -> Choice | None:
-        """The choice with all aggregations of tasks whose goal is not met; None where it has them, or breaks limits."""
+        """The choice with all aggregations of tasks whose goal is not met, or as it is; None: limits break."""
         own, choice = self.effort.separate(SEARCH_SHARE), nearest.choice
         trials, tasks = Trials(self.world, self.estimates, self.settings, own), dict(choice.tasks)
         for task in set(choice.unmet) & set(self.wanted):
@@ -135,8 +138,30 @@ class Making:
             if slots > tasks[task].slots:
                 tasks[task] = trials.trial(task, slots, tasks[task].price, choice.prices)
         self.effort.add(own)
-        longer = replace(choice, tasks=tasks)
-        return longer if longer.slots != choice.slots and longer.kept else None
+        longer = choice if tasks == dict(choice.tasks) else replace(choice, tasks=tasks)
+        return longer if longer.kept else None
+
+    def searched(self, choice: Choice) -> Choice | None:
+        """The choice with the decisions of a plan of its numbers and prices, whatever it reaches; None: no plan."""
+        start = [trial.decision for trial in choice.tasks.values()]
+        own = self._effort_of_its_own()
+        making = replace(self, effort=own)
+        plan = making._solved(choice.slots, choice.loss_prices, choice.prices, start, FIRST_ROUND)
+        self.effort.add(own)
+        return None if plan is None else as_planned(choice, plan)
+
+    def of_first(self, choice: Choice, counts: Mapping[str, int]) -> Plan | None:
+        """The plan of the first slots of a choice, whatever is predicted for it; None where a limit does not hold."""
+        slots = {task: counts.get(task, trial.slots) for task, trial in choice.tasks.items()}
+        world = self._decided(slots, choice.loss_prices, choice.prices)
+        problem = make_problem(world, self.estimates, **self.settings)
+        decisions = [trial.decision.first(slots[task]) for task, trial in choice.tasks.items()]
+        found = dict(self.constants) | self._found(choice.loss_prices, choice.prices)
+        try:
+            plan = finished(problem, incumbent_of(problem, decisions), self.solver, self.seed, found)
+        except Infeasible:
+            return None
+        return plan if all(limit.holds for limit in limits_used(plan)) else None
 
     def planned(self, choice: Choice) -> Plan | None:
         """The best plan of all tasks that meets the goals, at prices that are corrected until it just does."""
@@ -284,6 +309,16 @@ class Making:
         if not self._good(plan, self.errors(plan)):
             raise Infeasible(*broken_by_placement(plan, self.wanted, self.errors(plan)))
         return plan
+
+
+def as_planned(choice: Choice, plan: Plan) -> Choice:
+    """The choice with the decisions of a plan of its numbers in place of quick ones."""
+    tasks = dict(choice.tasks)
+    for task, jobs in jobs_by_task(plan).items():
+        rows = plan.schedule.rows_of_task(plan.world.task_names.index(task))
+        decision = TaskDecision.of(plan.schedule.take(rows))
+        tasks[task] = replace(tasks[task], decision=decision, jobs=jobs)
+    return replace(choice, tasks=tasks)
 
 
 def jobs_by_task(plan: Plan) -> dict[str, TaskJobs]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dmafl.planning.effort import CutOff
 from dmafl.planning.goals.choice import Choice
-from dmafl.planning.goals.making import Making, Nearest, jobs_by_task
+from dmafl.planning.goals.making import Making, Nearest, as_planned, jobs_by_task
 from dmafl.planning.goals.rehearsals import Rehearsal, Rehearsals
 from dmafl.planning.goals.shortfall import missed_in_rehearsals
 from dmafl.planning.goals.trials import with_slots
@@ -44,8 +44,6 @@ class RehearsedPlan:
     """The best of those that meet the goals by their rehearsal."""
     nearest: tuple[float, Nearest] | None = None
     """What comes nearest by its rehearsal, and the accuracy by which it is above its goals."""
-    start: Choice | None = None
-    """A choice that meets the goals by its rehearsal, though not by its prediction: a plan is made of it next."""
     settled: bool = False
     """Whether quick plans met the goals in their rehearsal with hardly any room."""
     failed: int = 0
@@ -55,17 +53,17 @@ class RehearsedPlan:
         """The best plan. `Infeasible` if none is found."""
         effort, found = self.making.effort, None
         for turn in range(QUICK_TURNS + TURNS):
-            quick = turn < QUICK_TURNS and not (self.settled or self.start or effort.timed)
+            quick = turn < QUICK_TURNS and not (self.settled or effort.timed)
             last = turn == QUICK_TURNS + TURNS - 1
             own = effort.separate(QUICK_SHARE if quick else 1.0 if last else TURN_SHARE)
-            making, start, self.start = replace(self.making, effort=own), self.start, None
+            making = replace(self.making, effort=own)
             try:
-                choice, least_J = making.chosen() if start is None else (start, {})
+                choice, least_J = making.chosen()
                 found = None if quick and choice.met else making.finished(choice, least_J)
                 effort.add(own)
-                again = self._tried(choice) if found is None else self._again(found)
+                again = self._tried(choice) if found is None else self._again(choice, found)
             except (CutOff, Infeasible):
-                if effort.timed or start is not None:
+                if effort.timed:
                     break
                 raise
             self.making = self._corrected(APART * (1 + self.failed))
@@ -92,10 +90,12 @@ class RehearsedPlan:
 
     def _tried(self, choice: Choice) -> bool:
         """Rehearse quick plans; True, since a plan is made next, or another choice."""
-        self.settled, _, _ = self._rehearsed(with_slots(self.making.world, choice.slots), choice.jobs)
+        world = with_slots(self.making.world, choice.slots)
+        self.settled, _, rehearsed = self._rehearsed(world, choice.jobs)
+        self._shorten(choice, rehearsed)
         return True
 
-    def _again(self, found: Plan | Nearest) -> bool:
+    def _again(self, choice: Choice, found: Plan | Nearest) -> bool:
         """Rehearse what was found, and keep it if it meets the goals; whether another search may find better."""
         if isinstance(found, Nearest):
             self.failed += 1
@@ -103,40 +103,64 @@ class RehearsedPlan:
         settled, room, rehearsed = self._rehearsed(found.world, jobs_by_task(found))
         if room >= 0.0:
             self._keep(_as_rehearsed(found, rehearsed, self.rehearsals.of_plan(rehearsed)))
+        if found.world.slots.tolist() == list(choice.slots.values()):
+            self._shorten(as_planned(choice, found), rehearsed)
         return not settled
+
+    def _shorten(self, choice: Choice, rehearsed: Mapping[str, Rehearsal]) -> None:
+        """Keep the plan of the first slots that are enough, where some of a schedule that was rehearsed are."""
+        fewest = {task: rehearsal.fewest for task, rehearsal in rehearsed.items()}
+        enough = all((rehearsal.rooms >= 0.0).any() for rehearsal in rehearsed.values())
+        if enough and any(fewest[task] < choice.slots[task] for task in fewest):
+            self._kept(choice, fewest)
 
     def _rehearsed(
         self, world: World, jobs: Mapping[str, TaskJobs]
     ) -> tuple[bool, float, dict[str, Rehearsal]]:
         """Rehearse jobs: whether they meet the goals with hardly any room, or as before; that room; what was seen."""
-        before = {task: rehearsals[-1] for task, rehearsals in self.rehearsals.seen.items()}
+        before = len(self.rehearsals.known)
         rehearsed = self.rehearsals.rehearse(world, jobs)
         room = min(rehearsal.room for rehearsal in rehearsed.values())
         self.failed += room < 0.0
-        same = all(
-            task in before and (rehearsal.accuracies == before[task].accuracies).all()
-            for task, rehearsal in rehearsed.items()
-        )
+        same = len(self.rehearsals.known) == before
         return room >= 0.0 and (room <= SPARE or same), room, rehearsed
 
     def _gains(self, nearest: Nearest) -> bool:
-        """Whether what comes nearest, or the same with all aggregations, reaches more than was predicted."""
-        gains, making = False, self.making
-        for choice in (nearest.choice, making.longest(nearest)):
-            if choice is None:
-                continue
-            rehearsed = self.rehearsals.rehearse(with_slots(making.world, choice.slots), choice.jobs)
-            room = min(rehearsal.room for rehearsal in rehearsed.values())
+        """Rehearse what comes nearest, and more; whether that reaches more than was predicted.
+
+        More is the same with all aggregations, by quick plans and by a longer search; and the first slots of each.
+        """
+        gains, longest = False, self.making.longest(nearest)
+        choices = [nearest.choice]
+        if longest is not None:
+            searched = self.making.searched(longest)
+            choices += [] if longest is nearest.choice else [longest]
+            choices += [] if searched is None else [searched]
+        for choice in choices:
+            rehearsed = self.rehearsals.rehearse(with_slots(self.making.world, choice.slots), choice.jobs)
+            best = {task: rehearsal.best for task, rehearsal in rehearsed.items()}
+            room = min(room for room, _ in best.values())
             if self.nearest is None or room > self.nearest[0]:
                 self.nearest = room, replace(nearest, choice=choice)
-                meets = room >= 0.0 and set(choice.unmet) <= set(rehearsed)
-                self.start = replace(choice, unmet=()) if meets else None
+            if room >= 0.0 and set(choice.unmet) <= set(rehearsed):
+                gains = self._kept(choice, {task: count for task, (_, count) in best.items()}) or gains
             for task, rehearsal in rehearsed.items():
-                curve = making.wanted[task].curve
+                curve = self.making.wanted[task].curve
                 assert curve is not None
                 before = curve.at(choice.tasks[task].error)
-                gains = gains or room >= 0.0 or float(rehearsal.accuracies.mean()) > before + GAIN
+                gains = gains or float(rehearsal.reached.mean()) > before + GAIN
         return gains
+
+    def _kept(self, choice: Choice, counts: Mapping[str, int]) -> bool:
+        """Keep the plan of the first slots of a choice if it meets the goals in its own rehearsal; whether it does."""
+        plan = self.making.of_first(choice, counts)
+        if plan is None:
+            return False
+        rehearsed = self.rehearsals.rehearse(plan.world, jobs_by_task(plan))
+        if min(rehearsal.room for rehearsal in rehearsed.values()) < 0.0:
+            return False
+        self._keep(_as_rehearsed(plan, rehearsed, self.rehearsals.of_plan(rehearsed)))
+        return True
 
     def _keep(self, plan: Plan) -> None:
         if self.best is None or self.making.value(plan) < self.making.value(self.best):
@@ -152,7 +176,7 @@ def _as_rehearsed(
         expected = predicted_accuracy(estimates[task], jobs, confidence)
         if expected is not None:
             predicted[task] = expected
-    accuracies = {task: rehearsal.accuracies.tolist() for task, rehearsal in rehearsed.items()}
+    accuracies = {task: rehearsal.reached.tolist() for task, rehearsal in rehearsed.items()}
     constants["goals"] = dict(constants["goals"]) | {"rehearsed": accuracies}
     if "tasks" in constants:
         constants["tasks"] = plain_calibrations(estimates)
