@@ -21,6 +21,7 @@ from dmafl.world.world import World
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 BLUE, ORANGE, GREEN, GREY = COLOURS["download"], COLOURS["compute"], COLOURS["upload"], COLOURS["idle"]
 VERMILION, PURPLE, INK = "#d55e00", "#cc79a7", "#222222"
+BETWEEN = "#7d7d7d"  # at least 4:1 on white and on the darkest page
 """Okabe-Ito, as in the timeline picture: told apart with every kind of colour vision."""
 
 
@@ -30,29 +31,61 @@ def figure(width: float, height: float) -> Figure:
 
 
 def flow() -> Figure:
-    """Scenario -> Plan -> Run -> Report; what is not there yet is dashed."""
-    fig = figure(9.2, 2.3)
+    """Scenario -> Plan -> Run -> Report, each with its commands, and the way back from a run to a plan.
+
+    Nothing behind the boxes: all words are on light boxes, and arrows are of a grey that shows on white and on black.
+    """
+    fig = figure(9.2, 2.85)
+    fig.set_facecolor("none")
     ax = fig.subplots()
-    ax.set(xlim=(0, 9.2), ylim=(0, 2.3))
+    ax.set(xlim=(0, 9.2), ylim=(0, 2.85))
     ax.axis("off")
     boxes = (
-        ("Scenario", ("devices, channel,", "tasks, data"), "init, check", True),
-        ("Plan", ("who trains what when,", "at which frequency"), "plan, replan, verify", True),
-        ("Run", ("training on a", "virtual clock"), "run, verify", True),
-        ("Report", ("tables, figures,", "one page in a browser"), "report, compare", True),
+        ("Scenario", "devices, channel,\ntasks, data, goals", "init, check", "#e8e8e8"),
+        ("Plan", "who trains what when,\nwith how much work", "measure, plan, size,\nreplan, verify", "#d3ebf9"),
+        ("Run", "real training\non a virtual clock,\nbeside baselines", "run, verify", "#fbe3b5"),
+        ("Report", "tables, figures,\na page for a browser", "report, compare,\nsweep, reproduce", "#c4e9dd"),
     )
-    for k, (title, body, footer, there) in enumerate(boxes):
-        left = 0.15 + 2.3 * k
-        style = {"linestyle": "-" if there else (0, (4, 3)), "edgecolor": INK, "linewidth": 1.6}
-        fill = "#eaf5fc" if there else "white"
+    for k, (title, body, commands, colour) in enumerate(boxes):
+        left, middle = 0.15 + 2.3 * k, 0.15 + 2.3 * k + 0.925
         ax.add_patch(
-            FancyBboxPatch((left, 0.55), 1.75, 1.45, boxstyle="round,pad=0.06", facecolor=fill, **style)
+            FancyBboxPatch(
+                (left, 0.15),
+                1.85,
+                1.95,
+                boxstyle="round,pad=0.06",
+                facecolor=colour,
+                edgecolor=BETWEEN,
+                linewidth=1.2,
+            )
         )
-        ax.text(left + 0.875, 1.72, title, ha="center", va="center", fontsize=13, weight="bold", color=INK)
-        ax.text(left + 0.875, 1.1, "\n".join(body), ha="center", va="center", color=INK)
-        ax.text(left + 0.875, 0.25, footer, ha="center", va="center", fontsize=9, style="italic", color=INK)
+        ax.text(middle, 1.9, title, ha="center", va="center", fontsize=13, weight="bold", color=INK)
+        ax.text(middle, 1.27, body, ha="center", va="center", color=INK)
+        ax.text(middle, 0.42, commands, ha="center", va="center", fontsize=9, family="monospace", color=INK)
         if k < len(boxes) - 1:
-            _arrow(ax, (left + 1.84, 1.27), (left + 2.21, 1.27))
+            _arrow(ax, (left + 1.92, 1.12), (left + 2.24, 1.12), BETWEEN)
+    back = FancyArrowPatch(
+        (5.67, 2.18),
+        (3.38, 2.18),
+        arrowstyle="-|>",
+        connectionstyle="arc3,rad=0.3",
+        mutation_scale=11,
+        color=BETWEEN,
+        linewidth=1.4,
+    )
+    ax.add_patch(back)
+    paper = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": BETWEEN, "linewidth": 0.8}
+    ax.text(
+        4.525,
+        2.53,
+        "plan the rest again on the way",
+        ha="center",
+        va="center",
+        fontsize=9,
+        color=INK,
+        bbox=paper,
+        zorder=4,
+    )
     return fig
 
 
