@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from textwrap import wrap
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Patch
 
+from dmafl.calibration.measure import measure
 from dmafl.data import find, partition
+from dmafl.experiments.run.run import run
 from dmafl.reports.figures.timeline import COLOURS
 from dmafl.scenario.presets import preset
+from dmafl.scenario.toml import from_plain
 from dmafl.world.physics.path_loss import linear, noise_W_per_Hz, path_loss_dB
 from dmafl.world.physics.transmission import mean_rayleigh_rate_bit_s, rate_bit_s, transfer_s
 from dmafl.world.world import World
@@ -21,6 +26,7 @@ from dmafl.world.world import World
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 BLUE, ORANGE, GREEN, GREY = COLOURS["download"], COLOURS["compute"], COLOURS["upload"], COLOURS["idle"]
 VERMILION, PURPLE, INK = "#d55e00", "#cc79a7", "#222222"
+BETWEEN = "#7d7d7d"  # at least 4:1 on white and on the darkest page
 """Okabe-Ito, as in the timeline picture: told apart with every kind of colour vision."""
 
 
@@ -30,29 +36,66 @@ def figure(width: float, height: float) -> Figure:
 
 
 def flow() -> Figure:
-    """Scenario -> Plan -> Run -> Report; what is not there yet is dashed."""
-    fig = figure(9.2, 2.3)
+    """Scenario -> Plan -> Run -> Report, each with its commands, and the way back from a run to a plan.
+
+    Nothing behind the boxes: all words are on light boxes, and arrows are of a grey that shows on white and on black.
+    """
+    fig = figure(9.2, 2.85)
+    fig.set_facecolor("none")
     ax = fig.subplots()
-    ax.set(xlim=(0, 9.2), ylim=(0, 2.3))
+    ax.set(xlim=(0, 9.2), ylim=(0, 2.85))
     ax.axis("off")
     boxes = (
-        ("Scenario", ("devices, channel,", "tasks, data"), "init, check", True),
-        ("Plan", ("who trains what when,", "at which frequency"), "plan, replan, verify", True),
-        ("Run", ("training on a", "virtual clock"), "run, verify", True),
-        ("Report", ("tables, figures,", "one page in a browser"), "report, compare", True),
+        ("Scenario", "devices, channel,\ntasks, data, goals", "init, check", "#e8e8e8"),
+        (
+            "Plan",
+            "who trains what when,\nwith how much work",
+            "measure, plan, size,\nreplan, verify",
+            "#d3ebf9",
+        ),
+        ("Run", "real training\non a virtual clock,\nbeside baselines", "run, verify", "#fbe3b5"),
+        ("Report", "tables, figures,\na page for a browser", "report, compare,\nsweep, reproduce", "#c4e9dd"),
     )
-    for k, (title, body, footer, there) in enumerate(boxes):
-        left = 0.15 + 2.3 * k
-        style = {"linestyle": "-" if there else (0, (4, 3)), "edgecolor": INK, "linewidth": 1.6}
-        fill = "#eaf5fc" if there else "white"
+    for k, (title, body, commands, colour) in enumerate(boxes):
+        left, middle = 0.15 + 2.3 * k, 0.15 + 2.3 * k + 0.925
         ax.add_patch(
-            FancyBboxPatch((left, 0.55), 1.75, 1.45, boxstyle="round,pad=0.06", facecolor=fill, **style)
+            FancyBboxPatch(
+                (left, 0.15),
+                1.85,
+                1.95,
+                boxstyle="round,pad=0.06",
+                facecolor=colour,
+                edgecolor=BETWEEN,
+                linewidth=1.2,
+            )
         )
-        ax.text(left + 0.875, 1.72, title, ha="center", va="center", fontsize=13, weight="bold", color=INK)
-        ax.text(left + 0.875, 1.1, "\n".join(body), ha="center", va="center", color=INK)
-        ax.text(left + 0.875, 0.25, footer, ha="center", va="center", fontsize=9, style="italic", color=INK)
+        ax.text(middle, 1.9, title, ha="center", va="center", fontsize=13, weight="bold", color=INK)
+        ax.text(middle, 1.27, body, ha="center", va="center", color=INK)
+        ax.text(middle, 0.42, commands, ha="center", va="center", fontsize=9, family="monospace", color=INK)
         if k < len(boxes) - 1:
-            _arrow(ax, (left + 1.84, 1.27), (left + 2.21, 1.27))
+            _arrow(ax, (left + 1.92, 1.12), (left + 2.24, 1.12), BETWEEN)
+    back = FancyArrowPatch(
+        (5.67, 2.18),
+        (3.38, 2.18),
+        arrowstyle="-|>",
+        connectionstyle="arc3,rad=0.3",
+        mutation_scale=11,
+        color=BETWEEN,
+        linewidth=1.4,
+    )
+    ax.add_patch(back)
+    paper = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": BETWEEN, "linewidth": 0.8}
+    ax.text(
+        4.525,
+        2.53,
+        "plan the rest again on the way",
+        ha="center",
+        va="center",
+        fontsize=9,
+        color=INK,
+        bbox=paper,
+        zorder=4,
+    )
     return fig
 
 
@@ -360,3 +403,65 @@ def _arrow(ax: Any, start: tuple[float, float], end: tuple[float, float], color:
     ax.add_patch(
         FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=11, color=color, linewidth=1.4, zorder=3)
     )
+
+
+SIDE_BY_SIDE = {
+    "preset": "demo",
+    "seed": 3,
+    "fleet": {"devices": 5, "frequency_max_Hz": 4e8, "uplink_bandwidth_Hz": 1e5},
+    "tasks": {
+        "mnist": {
+            "slots": 8,
+            "max_staleness": 2,
+            "samples": 100,
+            "idle_max_s": 0.3,
+            "cycles_per_sample": 3e5,
+            "steps_min": 20,
+            "steps_max": 40,
+            "batch_min": 16,
+            "batch_max": 32,
+        }
+    },
+}
+SCHEMES = (
+    ("fedasync", "a free place goes to a drawn device"),
+    ("fedbuff", "the same, five arrivals make one aggregation"),
+    ("fedavg-full", "all five devices make a round"),
+    ("fedavg-partial", "the first two arrivals make a round"),
+    ("dma-fl", "order, work and times are planned"),
+    ("dma-fl-online", "planned, and again on the way"),
+    ("dma-fl-nr", "order and times planned, work drawn"),
+    ("dma-fl-ns", "the order of fedasync, work planned"),
+)
+
+
+def schemes() -> Figure:
+    """Every scheme in one small world: who downloads, computes and uploads when, and when models are aggregated."""
+    scenario = from_plain(SIDE_BY_SIDE)
+    names = [name for name, _ in SCHEMES]
+    with TemporaryDirectory() as folder:
+        done = run(scenario, schemes=names, measured=measure(scenario), output=Path(folder) / "run", effort=1)
+        periods = done.periods.to_pylist()
+    fig = figure(9.2, 8.2)
+    panels = fig.subplots(4, 2, sharex=True, sharey=True).flat
+    for panel, (name, says) in zip(panels, SCHEMES, strict=True):
+        rows = [row for row in periods if row["scheme"] == name]
+        for row in rows:
+            left = row["start_s"]
+            for phase in ("download", "compute", "upload"):
+                panel.barh(row["device"], row[f"{phase}_s"], left=left, height=0.62, color=COLOURS[phase])
+                left += row[f"{phase}_s"]
+        slots = {row["slot"]: max(r["end_s"] for r in rows if r["slot"] == row["slot"]) for row in rows}
+        for slot, end_s in slots.items():
+            if slot >= 0:
+                panel.axvline(end_s, color=INK, linewidth=0.9, linestyle=(0, (2, 2)))
+        panel.set(xlim=(0, 5), ylim=(4.6, -0.6), yticks=range(5))
+        panel.set_title(f"{name}: {says}", loc="left", fontsize=9)
+    for panel in fig.axes[-2:]:
+        panel.set_xlabel("time [s]")
+    for panel in fig.axes[::2]:
+        panel.set_ylabel("device")
+    handles = [Patch(color=COLOURS[phase], label=phase) for phase in ("download", "compute", "upload")]
+    handles.append(Line2D([], [], color=INK, linewidth=0.9, linestyle=(0, (2, 2)), label="aggregation"))
+    fig.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
+    return fig

@@ -40,6 +40,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "channel.svg": draw.channel,
     "drift.svg": draw.drift,
     "partitions.svg": draw.partitions,
+    "schemes.svg": draw.schemes,
     "street_digits.png": draw.street_digits,
 }
 
