@@ -28,7 +28,7 @@ def draw_quality(metrics: Any, path: str | Path) -> None:
     panels = RunPanels(metrics, len(PANELS), 11, 1.4, sharex="row")
     for panel, task, column in panels.each():
         quantity, curves = PANELS[column]
-        for place, scheme in enumerate(panels.schemes):
+        for scheme, place in panels.places.items():
             for name, line, _ in curves:
                 style = look(place, 3.5) if line == "-" else {"color": colour(place)}
                 _curve(panel, panels, panels.rows(task, scheme), name, {"ls": line, **style})
@@ -49,7 +49,7 @@ def _legends(panels: RunPanels) -> None:
         lines = [Line2D([], [], color="#444444", ls=line, label=name) for _, line, name in curves]
         place = "upper right" if column == 0 else "center right"
         panels.axes[0][column].legend(handles=lines, loc=place, frameon=False, fontsize="small")
-    schemes = [Line2D([], [], label=label(name), **look(k, 4)) for k, name in enumerate(panels.schemes)]
+    schemes = [Line2D([], [], label=label(name), **look(place, 4)) for name, place in panels.places.items()]
     panels.figure.legend(
         handles=schemes, loc="outside upper center", ncols=max(1, len(schemes)), frameon=False
     )

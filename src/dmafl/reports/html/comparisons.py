@@ -12,7 +12,6 @@ from dmafl.experiments.compare.effects import Effect, effect
 from dmafl.reports.html.rounding import shorts
 from dmafl.reports.html.run_set import RunSet
 from dmafl.schemes.registry import NAMES, scheme_named
-from dmafl.simulation.run_name import RunName
 
 
 class Pair(NamedTuple):
@@ -82,9 +81,8 @@ def compare_schemes(run_set: RunSet) -> Comparisons:
 
 def chosen_first(run_set: RunSet, comparisons: Comparisons) -> int:
     """The scheme of interest: a planned one if there is one, else the one that wins most tasks."""
-    base_name = {series.scheme: RunName.parse(series.name).scheme for series in run_set.series}
     for name in NAMES:
-        for number in (number for number, known in base_name.items() if known == name):
+        for number in (number for number, known in enumerate(run_set.scheme_names) if known == name):
             scheme = scheme_named(name)
             if scheme.group != "baseline" and not scheme.ablation:
                 return number

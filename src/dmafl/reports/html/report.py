@@ -9,6 +9,7 @@ from typing import Any
 from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.base.files import write_text
 from dmafl.experiments.run.run import Run
+from dmafl.reports.figures.palette import places_of
 from dmafl.reports.figures.timeline import COLOURS as PHASES
 from dmafl.reports.html import activity, curves, drift
 from dmafl.reports.html import expected_loss as quality
@@ -62,6 +63,7 @@ def content(runs: Sequence[Run | str | Path]) -> Content:
     packed, outcomes = packed_jobs(run_set)
     data: dict[str, Any] = {
         "schemes": run_set.schemes,
+        "looks": places_of(run_set.scheme_names),
         "tasks": run_set.tasks,
         "units": [
             {"run": series.run, "scheme": series.scheme, "seed": series.seed} for series in run_set.series

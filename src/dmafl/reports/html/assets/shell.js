@@ -34,14 +34,18 @@ const page = (() => {
   };
 
   // -- colours ------------------------------------------------------------------------------------------------
-  const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "4px,2px", "2px,2px"];
-  const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star"];
-  const series = (place) => {
-    const named = result.data.palette[place % result.data.palette.length];
+  const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "4px,2px", "2px,2px", "8px,2px,2px,2px"];
+  const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star", "pentagon"];
+  /* A page may say which look of the palette each of its schemes has; else they have them in turn. */
+  const series = (scheme) => {
+    const { palette, dark: darker, looks } = result.data;
+    const place = looks?.[scheme] ?? scheme;
+    const named = palette[place % palette.length];
+    const again = Math.floor(place / DASHES.length); // a second series of one colour has another dash
     return {
-      colour: named === "#000000" ? css("--ink") : named,
-      dash: DASHES[place % DASHES.length],
-      symbol: SYMBOLS[place % SYMBOLS.length],
+      colour: dark() ? darker[named] ?? named : named,
+      dash: DASHES[(place + again) % DASHES.length],
+      symbol: SYMBOLS[(place + again) % SYMBOLS.length],
     };
   };
   const faint = (colour, share) => {
