@@ -1,7 +1,7 @@
 """Colours and marks: a scheme has the same in every picture and page, light and dark.
 
-The colours are told apart with every kind of colour vision, and stand out from the page: `tests/reports/figures` computes
-it. Marks and dashes differ too.
+The colours are told apart with every kind of colour vision, and stand out from the page: a test computes both.
+Marks and dashes differ too.
 """
 
 from __future__ import annotations
