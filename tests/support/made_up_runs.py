@@ -42,10 +42,12 @@ def write_run(
     at_chance: Sequence[str] = (),
     commonest_share: float | None = None,
     tests: int = TESTS,
+    predicted: bool = False,
 ) -> Path:
     """A run folder with `jobs` local periods per scheme run; accuracy and energy differ by scheme in a known way.
 
     Tasks `at_chance` learn nothing: their accuracy stays near a tenth. A run may have come only to its first `tests`.
+    With `predicted`, accuracies are predicted 2 points too low, give or take 3.
     """
     made = scenario(tasks, devices)
     worlds = {seed: dmafl.World.resolve(made.model_copy(update={"seed": seed})) for seed in seeds}
@@ -95,6 +97,9 @@ def write_run(
             for task in tasks:
                 rows += tests_of(scheme, place, seed, task, task in at_chance)[:tests]
             tables.append(periods_of(scheme, seed, tasks, devices, jobs))
+    if predicted:
+        for row in rows:
+            row |= predicted_of(row["accuracy"])
     run.write_table("metrics", pa.Table.from_pylist(rows, schema=METRICS))
     run.write_table("periods", pa.concat_tables(tables))
     if plan:
@@ -125,6 +130,12 @@ def accuracy_of(place: int, seed: int, test: int) -> float:
 def chance_of(place: int, test: int) -> float:
     """A task that learns nothing: up and down by half a point, and a tenth of a point more for scheme 0 at the end."""
     return 0.109 + 0.005 * (test % 2) + 0.001 * (place == 0) * (test == TESTS - 1)
+
+
+def predicted_of(accuracy: float) -> dict[str, float]:
+    """What is predicted where `accuracy` will be reached, and the ends of its interval."""
+    shifts = {"": -0.02, "_low": -0.05, "_high": 0.01}
+    return {f"predicted_accuracy{end}": max(0.0, accuracy + shift) for end, shift in shifts.items()}
 
 
 def energy_of(place: int, test: int) -> float:

@@ -300,20 +300,22 @@ def test_a_run_is_seen_at_once_and_in_full(browser: Any, report: str) -> None:
         assert visit.complaints == []
 
 
-def test_a_page_has_sensible_axes_before_and_at_the_first_test(browser: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("tests", "said"), [(0, True), (1, False)])
+def test_a_page_has_sensible_axes_before_and_at_the_first_test(
+    browser: Any, tmp_path: Path, tests: int, said: bool
+) -> None:
     layout = "document.getElementById('plot-curves-0')._fullLayout"
-    for tests, said in ((0, True), (1, False)):
-        run = write_run(tmp_path / f"run{tests}", status="running", tests=tests)
-        with Visit(browser, written(run, tmp_path)) as visit:
-            visit.draw_all()
-            assert visit.page.evaluate(f"{layout}.yaxis.range") == [0, 1]
-            low, high = visit.page.evaluate(f"{layout}.xaxis.range")
-            assert visit.page.evaluate(f"{layout}.xaxis.type") == "linear"
-            assert -0.5 <= low <= 0 < high
-            assert ("no test yet" in visit.page.locator("#plot-curves-0").inner_text()) == said
-            visit.page.locator("#curves .choice label", has_text="aggregations").click()
-            assert visit.page.evaluate(f"{layout}.xaxis.range") == [0, pytest.approx(102)]
-            assert visit.complaints == []
+    run = write_run(tmp_path / "run", status="running", tests=tests)
+    with Visit(browser, written(run, tmp_path)) as visit:
+        visit.draw_all()
+        assert visit.page.evaluate(f"{layout}.yaxis.range") == [0, 1]
+        low, high = visit.page.evaluate(f"{layout}.xaxis.range")
+        assert visit.page.evaluate(f"{layout}.xaxis.type") == "linear"
+        assert -0.5 <= low <= 0 < high
+        assert ("no test yet" in visit.page.locator("#plot-curves-0").inner_text()) == said
+        visit.page.locator("#curves .choice label", has_text="aggregations").click()
+        assert visit.page.evaluate(f"{layout}.xaxis.range") == [0, pytest.approx(102)]
+        assert visit.complaints == []
 
 
 def test_print_is_light_and_complete(browser: Any, report: str) -> None:

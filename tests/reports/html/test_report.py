@@ -220,6 +220,17 @@ def test_terms_and_predictions_are_shown(one_seed, tmp_path):
     assert "calibrated+gram" in text_of(page)
 
 
+def test_a_predicted_accuracy_is_shown_with_its_band(tmp_path):
+    page = page_of(tmp_path, write_run(tmp_path / "run", predicted=True))
+    entries = data_of(page)["predictions"]
+    assert {one["of"] for one in entries} == {"accuracy"}
+    last = 100 * accuracy_of(0, 0, TESTS - 1)
+    assert (
+        f"Predicted for dma-fl: {last - 2:.1f}% ({last - 5:.1f} to {last + 1:.1f} in 80% of runs); "
+        f"seed 0 reached {last:.1f}%." in text_of(page)
+    )
+
+
 def test_every_plot_has_a_table(one_seed, tmp_path):
     page = page_of(tmp_path, one_seed)
     figures = re.findall(r"<figure>.*?</figure>", page, re.DOTALL)
