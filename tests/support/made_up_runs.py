@@ -39,8 +39,16 @@ def write_run(
     jobs: int = 120,
     plan: bool = False,
     status: str = "finished",
+    at_chance: Sequence[str] = (),
+    commonest_share: float | None = None,
+    tests: int = TESTS,
+    predicted: bool = False,
 ) -> Path:
-    """A run folder with `jobs` local periods per scheme run; accuracy and energy differ by scheme in a known way."""
+    """A run folder with `jobs` local periods per scheme run; accuracy and energy differ by scheme in a known way.
+
+    Tasks `at_chance` learn nothing: their accuracy stays near a tenth. A run may have come only to its first `tests`.
+    With `predicted`, accuracies are predicted 2 points too low, give or take 3.
+    """
     made = scenario(tasks, devices)
     worlds = {seed: dmafl.World.resolve(made.model_copy(update={"seed": seed})) for seed in seeds}
     scheme_runs = {
@@ -69,6 +77,7 @@ def write_run(
                 "stand_in": False,
                 "test_samples": 1000,
             }
+            | ({} if commonest_share is None else {"commonest_share": commonest_share})
             for task in tasks
         },
         "plan_sha256": None,
@@ -86,8 +95,11 @@ def write_run(
     for place, scheme in enumerate(schemes):
         for seed in seeds:
             for task in tasks:
-                rows += tests_of(scheme, place, seed, task)
+                rows += tests_of(scheme, place, seed, task, task in at_chance)[:tests]
             tables.append(periods_of(scheme, seed, tasks, devices, jobs))
+    if predicted:
+        for row in rows:
+            row |= predicted_of(row["accuracy"])
     run.write_table("metrics", pa.Table.from_pylist(rows, schema=METRICS))
     run.write_table("periods", pa.concat_tables(tables))
     if plan:
@@ -115,12 +127,23 @@ def accuracy_of(place: int, seed: int, test: int) -> float:
     return (0.9 - 0.02 * place + 0.001 * ((7 * seed + 3 * place) % 5)) * (1 - 0.9 * 0.8**test)
 
 
+def chance_of(place: int, test: int) -> float:
+    """A task that learns nothing: up and down by half a point, and a tenth of a point more for scheme 0 at the end."""
+    return 0.109 + 0.005 * (test % 2) + 0.001 * (place == 0) * (test == TESTS - 1)
+
+
+def predicted_of(accuracy: float) -> dict[str, float]:
+    """What is predicted where `accuracy` will be reached, and the ends of its interval."""
+    shifts = {"": -0.02, "_low": -0.05, "_high": 0.01}
+    return {f"predicted_accuracy{end}": max(0.0, accuracy + shift) for end, shift in shifts.items()}
+
+
 def energy_of(place: int, test: int) -> float:
     """Every scheme spends twice the energy of the one before it."""
     return test * 2.0**place
 
 
-def tests_of(scheme: str, place: int, seed: int, task: str) -> list[dict[str, Any]]:
+def tests_of(scheme: str, place: int, seed: int, task: str, at_chance: bool = False) -> list[dict[str, Any]]:
     return [
         {
             "scheme": scheme,
@@ -128,7 +151,7 @@ def tests_of(scheme: str, place: int, seed: int, task: str) -> list[dict[str, An
             "task": task,
             "aggregation": STEP * test,
             "time_s": 2.0 * test,
-            "accuracy": accuracy_of(place, seed, test),
+            "accuracy": chance_of(place, test) if at_chance else accuracy_of(place, seed, test),
             "loss": 2.3 * 0.9**test,
             "energy_J": energy_of(place, test),
             "uplink_J": 0.25 * energy_of(place, test),

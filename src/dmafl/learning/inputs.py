@@ -78,6 +78,12 @@ class Inputs:
         return len(self.images) if self.rows is None else len(self.rows)
 
     @property
+    def commonest_share(self) -> float:
+        """Share of the samples that are of the commonest class: the accuracy of always naming it."""
+        labels = self.labels if self.rows is None else self.labels[self.rows]
+        return float(np.bincount(labels.astype(np.int64)).max() / len(labels)) if len(labels) else 0.0
+
+    @property
     def sample(self) -> tuple[int, ...]:
         """Shape of one sample as it is stored."""
         return tuple(self.images.shape[1:])

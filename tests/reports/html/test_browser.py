@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 from statistics import median
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -14,6 +16,15 @@ from reports.html.conftest import HOSTILE, PHONE, Visit, asked_elsewhere, writte
 from support.made_up_runs import write_run
 
 JOBS = 10_000
+ENDS = """(async () => {
+  const jobs = await timeline.unpack(page.data.jobs[+(page.state.unit ?? 0)]);
+  const phases = ["start_s", "download_s", "wait_s", "compute_s", "upload_s"];
+  return Math.max(...jobs.start_s.map((_, job) => phases.reduce((sum, name) => sum + jobs[name][job], 0)));
+})()"""
+"""The end of the last job that the timeline shows [s]."""
+NAMES = """[...document.querySelectorAll('#plot-map .textpoint text')].filter((one) => one.textContent)
+  .map((one) => one.getBoundingClientRect()).map((box) => [box.left, box.top, box.right, box.bottom])"""
+"""Where the names of devices are on the map."""
 REDRAW_MS = 1000
 """Far more than a redraw of 10,000 jobs took when this was written, 13 ms: the machine may be busy."""
 
@@ -71,9 +82,10 @@ def test_curves_can_be_turned(browser: Any, report: str) -> None:
         layout = "document.getElementById('plot-curves-0').layout"
         visit.page.locator("#curves").scroll_into_view_if_needed()
         visit.page.wait_for_selector("#plot-curves-0 svg")
+        assert visit.page.evaluate(f"{layout}.xaxis.title.text") == "energy [J]"
+        visit.page.locator("#curves .choice label", has_text="aggregations").click()
         assert visit.page.evaluate(f"{layout}.xaxis.title.text") == "aggregations"
         visit.page.locator("#curves .choice label", has_text="energy").click()
-        assert visit.page.evaluate(f"{layout}.xaxis.title.text") == "energy [J]"
         assert visit.page.evaluate(f"{layout}.xaxis.type") == "log"
         visit.page.get_by_text("linear axis").click()
         assert visit.page.evaluate(f"{layout}.xaxis.type") == "linear"
@@ -89,6 +101,18 @@ def test_the_scheme_to_compare_with_can_be_chosen(browser: Any, report: str) -> 
         visit.page.locator("select[data-state=against]").select_option("1")
         assert "fedasync on mnist" in shown.inner_text()
         assert "× more" in shown.inner_text()
+
+
+@pytest.mark.parametrize(("seeds", "bold"), [((0,), False), (range(5), True)])
+def test_only_what_an_interval_shows_is_bold(browser: Any, tmp_path: Path, seeds: Any, bold: bool) -> None:
+    """D1: with one seed every entry was bold."""
+    with Visit(browser, written(write_run(tmp_path / "run", seeds=seeds), tmp_path)) as visit:
+        weights = visit.page.evaluate(
+            "[...document.querySelectorAll('#against-tables tbody *, .cards .figure')]"
+            ".map((one) => +getComputedStyle(one).fontWeight)"
+        )
+        assert len(weights) > 8
+        assert (max(weights) > 400) == bold
 
 
 def test_the_timeline_zooms_and_tells_of_jobs(browser: Any, many: str) -> None:
@@ -232,6 +256,66 @@ def test_tables_and_text_can_be_taken_along(browser: Any, report: str) -> None:
         lines = Path(started.value.path()).read_text(encoding="utf-8").splitlines()
         assert lines[0] == '"task","scheme","aggregation","energy [J]","accuracy"'
         assert len(lines) > 3
+
+
+def test_a_saved_picture_stands_alone(browser: Any, report: str) -> None:
+    """D6: a saved picture had no legend and no names."""
+    with Visit(browser, report) as visit:
+        visit.draw_all()
+        for section, axis in (("curves", "test accuracy"), ("staleness", "share of jobs")):
+            with visit.page.expect_download() as started:
+                visit.page.locator(f"#{section}").get_by_text("Save as SVG").click()
+            assert started.value.suggested_filename == f"{section}.svg"
+            picture = ElementTree.parse(started.value.path()).getroot()
+            assert picture.tag == "{http://www.w3.org/2000/svg}svg"
+            said = ["".join(one.itertext()) for one in picture.iter("{http://www.w3.org/2000/svg}text")]
+            for name in ("mnist", "fashion_mnist"):
+                assert said.count(name) == 1, "every plot has the name of its task"
+            for name in ("dma-fl", "fedasync"):
+                assert said.count(name) == 2, "every plot has a legend"
+            assert said.count(axis) == 2
+            assert any("made up" in text for text in said), "it says what it is of"
+        assert visit.complaints == []
+
+
+def test_a_run_is_seen_at_once_and_in_full(browser: Any, report: str) -> None:
+    """What was hidden before: time, the whole timeline, batteries, chips further down, names on the map."""
+    with Visit(browser, report) as visit:
+        page = visit.page
+        visit.draw_all()
+        assert "40 s" in page.locator("#headline .card").first.inner_text()
+        assert page.evaluate("dmaflTimeline.view") == [0, pytest.approx(page.evaluate(ENDS), rel=1e-6)]
+        page.locator("#map").scroll_into_view_if_needed()
+        assert page.locator(".filters .chips").first.is_visible()
+        box = page.locator(".filters").bounding_box()
+        assert 0 <= box["y"] < 100, "chips stay in view"
+        boxes = page.evaluate(NAMES)
+        assert len(boxes) > 3
+        for one, other in combinations(boxes, 2):
+            assert not (one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])
+        page.locator("#energy .choice label", has_text="share of the battery").click()
+        title = "document.getElementById('plot-device-energy').layout.yaxis.title.text"
+        assert page.evaluate(title) == "share of the battery [%]"
+        assert "predicted loss, by cause" in page.locator("#plot-terms-0").inner_text()
+        assert visit.complaints == []
+
+
+@pytest.mark.parametrize(("tests", "said"), [(0, True), (1, False)])
+def test_a_page_has_sensible_axes_before_and_at_the_first_test(
+    browser: Any, tmp_path: Path, tests: int, said: bool
+) -> None:
+    layout = "document.getElementById('plot-curves-0')._fullLayout"
+    run = write_run(tmp_path / "run", status="running", tests=tests)
+    with Visit(browser, written(run, tmp_path)) as visit:
+        visit.draw_all()
+        assert visit.page.evaluate(f"{layout}.yaxis.range") == [0, 1]
+        low, high = visit.page.evaluate(f"{layout}.xaxis.range")
+        assert visit.page.evaluate(f"{layout}.xaxis.type") == "linear"
+        assert -0.5 <= low <= 0 < high
+        assert ("no test yet" in visit.page.locator("#plot-curves-0").inner_text()) == said
+        visit.page.locator("#curves .choice label", has_text="aggregations").click()
+        assert visit.page.evaluate(f"{layout}.xaxis.range") == [0, pytest.approx(102)]
+        assert visit.complaints == []
 
 
 def test_print_is_light_and_complete(browser: Any, report: str) -> None:

@@ -39,9 +39,13 @@ def data_of(page: str) -> dict[str, Any]:
     return found
 
 
+def main_of(page: str) -> str:
+    return re.search(r"<main.*?</main>", page, re.DOTALL)[0]
+
+
 def text_of(page: str) -> str:
     """What a reader sees without scripts."""
-    main = re.search(r"<main.*?</main>", page, re.DOTALL)[0]
+    main = main_of(page)
     parts: list[str] = []
     reader = HTMLParser()
     reader.handle_data = parts.append  # type: ignore[method-assign]
@@ -71,7 +75,48 @@ def test_the_headline_names_winner_lead_and_saving(one_seed, tmp_path):
     assert f"{100 * a:.1f}% dma-fl" in text
     assert f"Highest accuracy, {100 * (a - b):.1f} points above fedasync." in text
     assert f"{spent_until(1, 0, b) / spent_until(0, 0, b):.1f}× less energy" in text
-    assert "There is one seed, so there are no intervals." in text
+    assert "There is one seed, so there are no intervals, and nothing is bold." in text
+
+
+def test_the_cards_have_time_beside_energy(one_seed, tmp_path):
+    text = text_of(page_of(tmp_path, one_seed))
+    cards = text[text.index("At the end of training mnist") :]
+    for place, name in enumerate(("dma-fl", "fedasync")):
+        last = TESTS - 1
+        accuracy, energy = 100 * accuracy_of(place, 0, last), energy_of(place, last)
+        assert f"{name} {accuracy:.1f}% {energy:g} J {2 * last} s".replace(" ", "") in cards.replace(" ", "")
+    assert "× less time" in text or "× more time" in text
+
+
+@pytest.mark.parametrize("share", [None, 0.112])
+def test_there_is_no_ratio_at_chance(tmp_path, share):
+    """D1: 13.2 times less energy was said of a model with 11% accuracy, where the untrained one had 10.9%."""
+    run = write_run(tmp_path / "run", at_chance=["mnist"], commonest_share=share)
+    page = page_of(tmp_path, run)
+    pairs = data_of(page)["pairs"]
+    assert len(pairs) == 4
+    for pair in pairs:
+        learned = pair["task"] == 1
+        assert (pair["energy"][0] is not None) == (pair["time"][0] is not None) == learned
+        assert pair["no_better"] == ([] if learned else [pair["a"], pair["b"]])
+    text = text_of(page)
+    what = "the untrained model (10.9%)" if share is None else "always naming the commonest class (11.2%)"
+    assert f"No scheme is better than {what}, as far as the test samples can tell." in text
+    assert "Energy and time are not compared." in text
+    assert text.count("× less energy") == 1, "the other task has one"
+
+
+def test_a_scheme_that_learns_is_not_compared_with_one_that_does_not(tmp_path):
+    run = write_run(tmp_path / "run", ("dma-fl", "fedasync"), commonest_share=0.87)
+    text = text_of(page_of(tmp_path, run))
+    assert "fedasync is no better than always naming the commonest class (87.0%): its energy and time" in text
+    assert "× less energy" not in text
+
+
+def test_with_one_seed_nothing_is_bold(one_seed, seven, tmp_path):
+    """D1: with one seed every entry was bold."""
+    assert not re.findall(r"<b>|<strong>|figure sure", main_of(page_of(tmp_path, one_seed)))
+    assert "figure sure" in main_of(page_of(tmp_path, seven))
 
 
 def test_intervals_are_paired_by_seed(seven, tmp_path):
@@ -83,7 +128,7 @@ def test_intervals_are_paired_by_seed(seven, tmp_path):
     for seed in range(5):
         target = min(accuracy_of(0, seed, last), accuracy_of(3, seed, last))
         ratios.append(log(spent_until(3, seed, target) / spent_until(0, seed, target)))
-    for shown, values, back in ((found["accuracy"], gaps, float), (found["times"], ratios, np.exp)):
+    for shown, values, back in ((found["accuracy"], gaps, float), (found["energy"], ratios, np.exp)):
         wide = stats.ttest_1samp(values, 0).confidence_interval(0.95)
         expected = [back(np.mean(values)), back(wide.low), back(wide.high)]
         np.testing.assert_allclose(shown, expected, rtol=2e-3)  # four digits are shown
@@ -173,6 +218,17 @@ def test_terms_and_predictions_are_shown(one_seed, tmp_path):
     assert {one["sum"] for one in data["terms"]} == {0.625}
     assert data["predictions"][0]["predicted"][-1] == pytest.approx(2.2 * 0.9 ** (TESTS - 1), rel=1e-4)
     assert "calibrated+gram" in text_of(page)
+
+
+def test_a_predicted_accuracy_is_shown_with_its_band(tmp_path):
+    page = page_of(tmp_path, write_run(tmp_path / "run", predicted=True))
+    entries = data_of(page)["predictions"]
+    assert {one["of"] for one in entries} == {"accuracy"}
+    last = 100 * accuracy_of(0, 0, TESTS - 1)
+    assert (
+        f"Predicted for dma-fl: {last - 2:.1f}% ({last - 5:.1f} to {last + 1:.1f} in 80% of runs); "
+        f"seed 0 reached {last:.1f}%." in text_of(page)
+    )
 
 
 def test_every_plot_has_a_table(one_seed, tmp_path):

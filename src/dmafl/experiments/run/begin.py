@@ -39,6 +39,7 @@ def first_manifest(request: Request, trainers: Trainers) -> Manifest:
                 task_trainer.data.sha256,
                 task_trainer.data.stand_in,
                 len(task_trainer.test_inputs),
+                task_trainer.test_inputs.commonest_share,
             )
             for name, task_trainer in zip(request.scenario.tasks, tasks, strict=True)
         },

@@ -30,6 +30,12 @@ class TaskData:
     stand_in: bool
     """Whether they stand for another data set."""
     test_samples: int
+    commonest_share: float | None = None
+    """Share of the commonest class among them; runs of earlier versions do not say it."""
+
+    def plain(self) -> dict[str, Any]:
+        """As a file has it."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -154,7 +160,7 @@ class Manifest:
             "schemes": list(self.schemes),
             "seeds": list(self.seeds),
             "versions": dict(self.versions),
-            "data": {task: asdict(data) for task, data in self.data.items()},
+            "data": {task: data.plain() for task, data in self.data.items()},
             "plan_sha256": self.plan_sha256,
             "measured": {str(seed): checksum for seed, checksum in self.measured.items()},
             "own": self.own.plain(),

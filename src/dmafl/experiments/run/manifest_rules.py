@@ -33,6 +33,8 @@ FIELDS = (
 OWN = ("schemes", "models", "datasets", "streams", "world")
 """Kinds of things that a user may bring from Python, which no file holds."""
 DATA = ("dataset", "source", "sha256", "stand_in", "test_samples")
+MAY_BE_OF_DATA = "commonest_share"
+"""Not in runs of earlier versions."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _OUTPUT = re.compile(r"((models|plans|measured)/)?[^/\\\x00]{1,200}")
 _REMEDY = "The file is damaged: run again."
@@ -187,12 +189,17 @@ def _is_loss(value: Any, tasks: set[str]) -> bool:
 def _is_data(value: Any) -> bool:
     return (
         isinstance(value, dict)
-        and set(value) == set(DATA)
+        and set(value) - {MAY_BE_OF_DATA} == set(DATA)
         and all(isinstance(value[name], str) for name in ("dataset", "source", "sha256"))
         and isinstance(value["stand_in"], bool)
         and _is_count(value["test_samples"])
         and value["test_samples"] > 0
+        and _is_share(value.get(MAY_BE_OF_DATA, 1.0))
     )
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1
 
 
 def _is_count(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""A run beside what theory says of it: loss and its prediction, squared gradient norm and its bounds."""
+"""A run beside what theory says of it: accuracy and loss as predicted, squared gradient norm and its bounds."""
 
 from __future__ import annotations
 
@@ -7,14 +7,22 @@ from typing import Any
 
 import numpy as np
 
+from dmafl.base.files import columns_of
 from dmafl.reports.figures.palette import colour, look
 from dmafl.reports.figures.run_panels import RunPanels, mark_every
 from dmafl.reports.figures.saving import label, save_figure
 
+BAND = ("predicted_accuracy_low", "predicted_accuracy_high")
+ACCURACY = (
+    "test accuracy",
+    (("accuracy", "-", "reached"), ("predicted_accuracy", "--", "predicted, with its band")),
+)
+"""Shown where a run has it."""
+GRADIENT = "mean squared gradient norm"
 PANELS = (
     ("test loss", (("loss", "-", "reached"), ("predicted_loss", "--", "predicted"))),
     (
-        "mean squared gradient norm",
+        GRADIENT,
         (("grad_norm2", "-", "sampled"), ("bound_sharp", "--", "sharp"), ("bound_printed", ":", "printed")),
     ),
 )
@@ -25,31 +33,36 @@ ROOM = 1e4
 
 def draw_quality(metrics: Any, path: str | Path) -> None:
     """Write a PNG, SVG or PDF of the metrics table of a run; curves are means over seeds."""
-    panels = RunPanels(metrics, len(PANELS), 11, 1.4, sharex="row")
+    known = columns_of(metrics.select(["predicted_accuracy"]))["predicted_accuracy"].astype(float)
+    shown = (ACCURACY, *PANELS) if np.isfinite(known).any() else PANELS
+    panels = RunPanels(metrics, len(shown), 5.5 * len(shown), 1.4, sharex="row")
     for panel, task, column in panels.each():
-        quantity, curves = PANELS[column]
-        for place, scheme in enumerate(panels.schemes):
+        quantity, curves = shown[column]
+        for scheme, place in panels.places.items():
             for name, line, _ in curves:
                 style = look(place, 3.5) if line == "-" else {"color": colour(place)}
                 _curve(panel, panels, panels.rows(task, scheme), name, {"ls": line, **style})
+            if quantity == ACCURACY[0]:
+                _band(panel, panels, panels.rows(task, scheme), colour(place))
         panel.set_ylabel(f"{label(task)}\n{quantity}" if column == 0 else quantity)
         panels.label_x(panel, task, "aggregations")
-        if column:
+        if quantity == GRADIENT:
             panel.set_yscale("log")
             _cut(panel, panels.columns, panels.columns["task"] == task)
-    _legends(panels)
+    _legends(panels, shown)
     save_figure(panels.figure, path)
 
 
-def _legends(panels: RunPanels) -> None:
+def _legends(panels: RunPanels, shown: tuple[Any, ...]) -> None:
     """What lines mean, in the first row of panels; what colours mean, above all of them."""
     from matplotlib.lines import Line2D
 
-    for column, (_, curves) in enumerate(PANELS):
+    places = {ACCURACY[0]: "lower right", GRADIENT: "center right"}
+    for column, (quantity, curves) in enumerate(shown):
         lines = [Line2D([], [], color="#444444", ls=line, label=name) for _, line, name in curves]
-        place = "upper right" if column == 0 else "center right"
+        place = places.get(quantity, "upper right")
         panels.axes[0][column].legend(handles=lines, loc=place, frameon=False, fontsize="small")
-    schemes = [Line2D([], [], label=label(name), **look(k, 4)) for k, name in enumerate(panels.schemes)]
+    schemes = [Line2D([], [], label=label(name), **look(place, 4)) for name, place in panels.places.items()]
     panels.figure.legend(
         handles=schemes, loc="outside upper center", ncols=max(1, len(schemes)), frameon=False
     )
@@ -73,6 +86,18 @@ def _cut(panel: Any, columns: dict[str, Any], rows: Any) -> None:
             va="top",
             fontsize="small",
         )
+
+
+def _band(panel: Any, panels: RunPanels, rows: Any, tint: str) -> None:
+    """The interval of the predicted accuracy, its ends as means over seeds."""
+    seeds = panels.by_seed(rows)
+    tests = min((int(seed.sum()) for seed in seeds), default=0)
+    if tests:
+        x, low, high = (
+            np.mean([panels.columns[name][seed][:tests].astype(float) for seed in seeds], axis=0)
+            for name in ("aggregation", *BAND)
+        )
+        panel.fill_between(x, low, high, color=tint, alpha=0.15, linewidth=0)
 
 
 def _curve(panel: Any, panels: RunPanels, rows: Any, name: str, style: dict[str, Any]) -> None:

@@ -1,12 +1,52 @@
-"""Colours and marks of series: the same place has the same look in every picture and page."""
+"""Colours and marks: a scheme has the same in every picture and page, light and dark.
+
+The colours are told apart with every kind of colour vision, and stand out from the page: a test computes both.
+Marks and dashes differ too.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442")
-"""Okabe-Ito: told apart with every kind of colour vision."""
-MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+class Look(NamedTuple):
+    """What a series looks like; `dark` is its colour on a dark page."""
+
+    light: str
+    dark: str
+    mark: str
+    """As matplotlib calls it."""
+
+
+LOOKS = {
+    "dma-fl": Look("#1a51b7", "#0780e7", "o"),
+    "fedasync": Look("#b03d05", "#ce5428", "s"),
+    "fedavg-full": Look("#25875c", "#88bb78", "^"),
+    "fedavg-partial": Look("#9d89a1", "#e98fb0", "D"),
+    "dma-fl-nr": Look("#c08900", "#f9dd3d", "v"),
+    "dma-fl-ns": Look("#4c93f8", "#59daff", "P"),
+    "dma-fl-online": Look("#000000", "#ffffff", "X"),
+    "fedbuff": Look("#565459", "#887e6d", "*"),
+    "scheduled": Look("#571151", "#8f558d", "p"),
+}
+"""By scheme. A scheme that is not here, e.g. a user's own, takes what the others on its page leave free."""
+PLACES = tuple(LOOKS.values())
+COLOURS = tuple(look.light for look in PLACES)
+DARK = {look.light: look.dark for look in PLACES}
+"""The colour on a dark page for each on a light one."""
+MARKS = tuple(look.mark for look in PLACES)
+
+
+def places_of(schemes: Sequence[str]) -> list[int]:
+    """The place in `LOOKS` of each scheme of a page; of two with one name the second takes a free one."""
+    known = list(LOOKS)
+    places: list[int | None] = []
+    for scheme in schemes:
+        place = known.index(scheme) if scheme in LOOKS else None
+        places.append(None if place in places else place)
+    free = (place for place in _from_last(len(schemes) + len(LOOKS)) if place not in places)
+    return [next(free) if place is None else place for place in places]
 
 
 def colour(place: int) -> str:
@@ -22,3 +62,8 @@ def mark(place: int) -> str:
 def look(place: int, size: float) -> dict[str, Any]:
     """Colour and mark of the series at `place`, as matplotlib takes them."""
     return {"color": colour(place), "marker": mark(place), "markersize": size}
+
+
+def _from_last(count: int) -> list[int]:
+    """Places for schemes without one: those that are seldom taken come first."""
+    return [*reversed(range(len(LOOKS))), *range(len(LOOKS), count)]

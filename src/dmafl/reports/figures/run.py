@@ -19,7 +19,7 @@ def draw_run(metrics: Any, path: str | Path) -> None:
     panels = RunPanels(metrics, len(AXES), 13, 1, sharey="row")
     for panel, task, column in panels.each():
         axis, axis_name = AXES[column]
-        for place, scheme in enumerate(panels.schemes):
+        for scheme, place in panels.places.items():
             _curves(panel, panels, panels.rows(task, scheme), axis, label(scheme), place)
         if axis != "aggregation":
             panel.set_xscale("log")

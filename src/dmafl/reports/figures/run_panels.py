@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dmafl.base.files import columns_of
+from dmafl.reports.figures.palette import places_of
 from dmafl.reports.figures.saving import new_figure
 
 MARKS_ON_A_CURVE = 12
@@ -18,6 +19,7 @@ class RunPanels:
         """Panels for the metrics table of a run; sizes are in inches."""
         self.columns = columns_of(metrics)
         self.tasks, self.schemes = (list(dict.fromkeys(self.columns[name])) for name in ("task", "scheme"))
+        self.places = dict(zip(self.schemes, places_of(self.schemes), strict=True))
         rows = max(1, len(self.tasks))
         self.figure = new_figure(width, extra_height + 3 * rows)
         self.axes = self.figure.subplots(rows, across, squeeze=False, **shared)

@@ -9,25 +9,12 @@ import numpy as np
 from dmafl.experiments.reproduction.bands import Band
 from dmafl.experiments.reproduction.design import TASKS
 from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes
-from dmafl.reports.figures.palette import COLOURS, MARKS
+from dmafl.reports.figures.palette import LOOKS, MARKS
 from dmafl.reports.figures.saving import new_figure
 
-GREY, YELLOW = "#767676", "#f0e442"
-"""Grey takes the place of the palette's yellow, which is too light for a line."""
-SCHEMES = (
-    "dma-fl",
-    "fedasync",
-    "fedavg-full",
-    "fedavg-partial",
-    "dma-fl-nr",
-    "dma-fl-ns",
-    "dma-fl-online",
-    "fedbuff",
-)
-STYLES = {
-    scheme: {"color": GREY if colour == YELLOW else colour, "marker": mark}
-    for scheme, colour, mark in zip(SCHEMES, COLOURS, MARKS, strict=True)
-}
+GREY = "#767676"
+SCHEMES = tuple(scheme for scheme in LOOKS if scheme != "scheduled")
+STYLES = {scheme: {"color": LOOKS[scheme].light, "marker": LOOKS[scheme].mark} for scheme in SCHEMES}
 TASK_COLOURS = ("#997700", "#994455", "#6699cc")
 """Tol's medium contrast: not those of schemes, and told apart with every kind of colour vision."""
 TASK_STYLES = {

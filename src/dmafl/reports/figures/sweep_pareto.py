@@ -9,7 +9,7 @@ import numpy as np
 
 from dmafl.experiments.sweep.point import shown
 from dmafl.experiments.sweep.summary import Group, front, groups
-from dmafl.reports.figures.palette import MARKS, colour, look
+from dmafl.reports.figures.palette import LOOKS, MARKS, colour, look, places_of
 from dmafl.reports.figures.saving import label, new_figure
 from dmafl.reports.figures.sweep_points import error_bars, has, having, is_wide, means, of_task
 
@@ -79,13 +79,19 @@ def _panel(
     """The points of one task: front, curves, and what was set at each point."""
     column = quantity.main(points)
     _front(panel, having(points, column), column, quantity.sign)
-    for place, settings in enumerate(series):
+    for place, settings in zip(_places(series), series, strict=True):
         of_series = [point for point in points if point.settings[1:] == settings]
         _curve(panel, of_series, quantity, place, label(", ".join(map(shown, settings))))
     _name_points(panel, having(points, column), column)
     if is_wide(means(points, "energy_J")):
         panel.set_xscale("log")
     panel.grid(alpha=0.3)
+
+
+def _places(series: Sequence[tuple[Any, ...]]) -> Sequence[int]:
+    """Places of colours: a scheme has its own, other settings have those from the first on."""
+    names = [str(settings[0]) if len(settings) == 1 else "" for settings in series]
+    return places_of(names) if names and all(name in LOOKS for name in names) else range(len(series))
 
 
 def _curve(panel: Any, points: Sequence[Group], quantity: Quantity, place: int, series: str) -> None:

@@ -10,6 +10,7 @@ from dmafl.reports.html.rounding import shorts
 from dmafl.reports.html.run_set import RunSet
 
 ENERGIES = ("uplink_J", "compute_J", "downlink_J")
+PAID_BY_DEVICES = ENERGIES[:2]
 TIMES = ("idle_s", "download_s", "compute_s", "upload_s", "wait_s")
 
 

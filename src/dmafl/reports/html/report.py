@@ -9,6 +9,7 @@ from typing import Any
 from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.base.files import write_text
 from dmafl.experiments.run.run import Run
+from dmafl.reports.figures.palette import places_of
 from dmafl.reports.figures.timeline import COLOURS as PHASES
 from dmafl.reports.html import activity, curves, drift
 from dmafl.reports.html import expected_loss as quality
@@ -60,13 +61,17 @@ def content(runs: Sequence[Run | str | Path]) -> Content:
     drawn = curves.curves(run_set)
     tables = activity.by_device(run_set)
     packed, outcomes = packed_jobs(run_set)
+    predicted = quality.predictions(run_set)
     data: dict[str, Any] = {
         "schemes": run_set.schemes,
+        "slots": _slots(run_set),
+        "looks": places_of(run_set.scheme_names),
         "tasks": run_set.tasks,
         "units": [
             {"run": series.run, "scheme": series.scheme, "seed": series.seed} for series in run_set.series
         ],
         "first": first,
+        "chances": [chance.words for chance in comparisons.chances],
         "pairs": [pair.plain() for pair in comparisons.pairs],
         "curves": drawn,
         "fronts": [curves.front(drawn, task) for task in range(len(run_set.tasks))],
@@ -77,25 +82,33 @@ def content(runs: Sequence[Run | str | Path]) -> Content:
         "energy": activity.energy_of_schemes(run_set, tables),
         "staleness": activity.staleness(run_set),
         "terms": quality.plan_terms(run_set),
-        "predictions": quality.predictions(run_set),
+        "predictions": predicted,
         "samples": drift.samples_over_time(run_set),
         "places": places(run_set),
     }
     sections = (
-        Section("headline", "In short", headline(run_set, comparisons, first)),
+        Section("headline", "In short", headline(run_set, comparisons, first, predicted)),
         Section("curves", "Accuracy and loss", curves_section(run_set, data)),
         Section("front", "Accuracy for energy", front_section(run_set, data)),
         Section("timeline", "Who did what when", timeline_section(run_set, data)),
         Section("work", "Who trains what", work_section(run_set, data)),
         Section("staleness", "Staleness", staleness_section(run_set, data)),
         Section("energy", "Energy", together(scheme_energy(run_set, data), device_energy(run_set, data))),
-        Section("terms", "What plans were chosen for", terms_section(run_set, data)),
+        Section("terms", "Predicted loss, by cause", terms_section(run_set, data)),
         Section("prediction", "Prediction and outcome", prediction_section(run_set, data)),
         Section("drift", "Drift", drift_section(run_set, data)),
         Section("map", "Map and channel", map_section(run_set, data)),
         Section("again", "Scenario, and how to run it again", rerun(run_set)),
     )
     return Content(_title(run_set), _lead(run_set), sections, data)
+
+
+def _slots(run_set: RunSet) -> list[int]:
+    """Aggregations that each task is to have, the most of any run."""
+    return [
+        max(run.scenario.tasks[task].slots for run in run_set.runs if task in run.scenario.tasks)
+        for task in run_set.tasks
+    ]
 
 
 def _title(run_set: RunSet) -> str:

@@ -13,6 +13,7 @@ from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.base.files import columns_of
 from dmafl.experiments.run.run import Run
 from dmafl.simulation.periods import Metrics, Periods
+from dmafl.simulation.run_name import RunName
 from dmafl.world.world import World
 
 Columns = dict[str, np.ndarray[Any, Any]]
@@ -45,6 +46,12 @@ class RunSet:
     periods: Periods
     worlds: Mapping[tuple[int, int], World]
     """By run and seed."""
+
+    @property
+    def scheme_names(self) -> tuple[str, ...]:
+        """Of each scheme of the page its name alone."""
+        own = {series.scheme: RunName.parse(series.name).scheme for series in self.series}
+        return tuple(own.get(number, name) for number, name in enumerate(self.schemes))
 
     @property
     def seeds(self) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ def curves_section(run_set: RunSet, data: dict[str, Any]) -> Html:
             "div",
             choice("value", "Show", [("accuracy", "accuracy"), ("loss", "loss")]),
             choice(
-                "axis", "against", [("aggregation", "aggregations"), ("time_s", "time"), ("energy_J", "energy")]
+                "axis", "against", [("energy_J", "energy"), ("time_s", "time"), ("aggregation", "aggregations")]
             ),
             switch("straight", "linear axis"),
             switch("every", "every seed") if several else None,
@@ -97,7 +97,7 @@ def scheme_energy(run_set: RunSet, data: dict[str, Any]) -> Html:
 def terms_section(run_set: RunSet, data: dict[str, Any]) -> Html:
     """What the loss model of each plan adds up."""
     if not data["terms"]:
-        return element("p", "There is no plan with terms in this folder.", class_="note")
+        return element("p", "There is no plan with a predicted loss in this folder.", class_="note")
     rows = [
         [entry["plan"], entry["model"], run_set.tasks[entry["task"]], term, value]
         for entry in data["terms"]
@@ -105,7 +105,8 @@ def terms_section(run_set: RunSet, data: dict[str, Any]) -> Html:
     ]
     return figure(
         of_tasks(run_set, "terms", "Terms of the loss model of every plan"),
-        "What the loss model that a plan was made with adds up, for the plan as it was chosen. Lower is better.",
+        "What the loss model that a plan was made with adds up, for the plan as it was chosen. Lower is better. "
+        "A plan that was made with a bound has the terms of the bound.",
         table("Terms", ["plan", "loss model", "task", "term", "value"], rows),
     )
 

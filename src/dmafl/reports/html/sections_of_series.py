@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dmafl.reports.html import activity, drift
-from dmafl.reports.html.html import Html, choice, element, figure, menu, plot, table, together
-from dmafl.reports.html.run_set import RunSet
+from dmafl.reports.html.html import Cell, Html, choice, element, figure, menu, plot, table, together
+from dmafl.reports.html.run_set import ReportSeries, RunSet
 from dmafl.reports.html.sections_of_schemes import ENERGY_NAMES, of_tasks
 
 
@@ -40,18 +40,44 @@ def device_energy(run_set: RunSet, data: dict[str, Any]) -> Html:
             series.seed,
             run_set.world(series).devices.id[device],
             *(sum(tables[name][device]) for name in activity.ENERGIES),
+            *_battery(
+                run_set, series, device, sum(sum(tables[name][device]) for name in activity.PAID_BY_DEVICES)
+            ),
         ]
         for series, tables in zip(run_set.series, data["devices"], strict=True)
         for device in range(run_set.world(series).device_count)
     ]
     return together(
-        element("div", series_menu(run_set, data), class_="controls"),
+        element(
+            "div",
+            series_menu(run_set, data),
+            choice("device", "Show", [("joules", "joules"), ("share", "share of the battery")]),
+            class_="controls",
+        ),
         figure(
-            plot("device-energy", "Energy of every device by phase"),
-            "Energy of each device; downloads are those of the base station towards it.",
-            table("Energy by device and phase", ["scheme", "seed", "device", *ENERGY_NAMES], rows),
+            plot("device-energy", "Energy of every device by phase, against its battery"),
+            "What each device pays from its battery. Downloads are paid by the base station; the table has them too.",
+            table(
+                "Energy by device and phase, all tasks",
+                [
+                    "scheme",
+                    "seed",
+                    "device",
+                    *ENERGY_NAMES,
+                    "paid by the device [J]",
+                    "battery [J]",
+                    "share [%]",
+                ],
+                rows,
+            ),
         ),
     )
+
+
+def _battery(run_set: RunSet, series: ReportSeries, device: int, paid_J: float) -> list[Cell]:
+    """What a device paid, its battery, and the share of it [%]."""
+    battery_J = float(run_set.world(series).devices.battery_J[device])
+    return [paid_J, battery_J, 100 * paid_J / battery_J if battery_J > 0 else None]
 
 
 def drift_section(run_set: RunSet, data: dict[str, Any]) -> Html:

@@ -2,13 +2,30 @@
 /* The plots of a run's report. Everything shown is in the tables too. */
 page.draw = (data) => {
   if (!data.tasks) return; // a run that has saved nothing yet
-  const { state, shown, series, faint, plain, number, make } = page;
+  const { state, shown, series, tint, faint, plain, number, make } = page;
   const AXES = { aggregation: "aggregations", time_s: "virtual time [s]", energy_J: "energy [J]" };
   const PHASES = [["uplink_J", "upload", "uploads"], ["compute_J", "compute", "computations"], ["downlink_J", "download", "downloads"]];
   const phaseColour = (name) => data.phases[name];
   const unit = () => Math.min(+(state.unit ?? 0), data.units.length - 1);
   const ofTasks = (name, build) => data.tasks.forEach((_, task) => page.plot(`${name}-${task}`, () => build(task)));
   const curvesOf = (task) => data.curves.filter((one) => one.task === task && shown("schemes", one.scheme));
+  /* An axis of what is spent: logarithmic where the ends are apart, sensible from the first test on. */
+  const spentAxis = (title, values, log) => {
+    const known = values.filter((value) => value > 0);
+    const [low, high] = [Math.min(...known), Math.max(...known)];
+    if (!log || !known.length || high / low < 3) return { title, type: "linear", rangemode: "tozero", ...(known.length ? {} : { range: [0, 1] }) };
+    return { title, type: "log", ...(high / low < 100 ? { dtick: "D2" } : {}) };
+  };
+  /* An axis of accuracy or loss: of few tests all of it, so that it does not jump about. */
+  const LEAST_SPAN = 0.1; // of accuracies: what is nearly one value is not blown up
+  const qualityAxis = (value, title, own) => {
+    if (Math.max(0, ...own.map((one) => one.mean.aggregation.length)) < 3) return value === "accuracy" ? { title, range: [0, 1] } : { title, rangemode: "tozero" };
+    const known = own.flatMap((one) => one.mean[value]).filter((one) => one !== null);
+    const [low, high] = [Math.min(...known), Math.max(...known)];
+    if (value !== "accuracy" || !(high - low < LEAST_SPAN)) return { title };
+    return { title, range: [(low + high - LEAST_SPAN) / 2, (low + high + LEAST_SPAN) / 2] };
+  };
+  const nothing = (there, text) => (there ? {} : { annotations: [{ text, showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5, font: { color: page.css("--quiet") } }] });
   const legend = { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 12 }, traceorder: "normal" };
 
   // -- every scheme against one ---------------------------------------------------------------------------------
@@ -21,38 +38,45 @@ page.draw = (data) => {
         if (!shown("tasks", number_)) return null;
         const pairs = data.pairs.filter((one) => one.task === number_ && one.a === chosen && shown("schemes", one.b));
         if (!pairs.length) return null;
-        const rows = pairs.map((one) => make("tr", {}, make("th", { scope: "row", textContent: data.schemes[one.b] }), points(one), times(one)));
-        const head = ["against", "points", "energy"].map((name) => make("th", { scope: "col", textContent: name }));
+        const weak = (scheme) => pairs.some((one) => one.no_better.includes(scheme));
+        const rows = pairs.map((one) => make("tr", {}, make("th", { scope: "row", textContent: data.schemes[one.b] }), points(one), times(one, "energy"), times(one, "time")));
+        const head = ["against", "points", "energy", "time"].map((name) => make("th", { scope: "col", textContent: name }));
+        const names = [chosen, ...pairs.map((one) => one.b)].filter(weak).map((scheme) => data.schemes[scheme]);
+        const note = names.length ? make("p", { className: "small", textContent: `No better than ${data.chances[number_]}, and so without ratios: ${names.join(", ")}.` }) : null;
         const caption = make("caption", { textContent: `${data.schemes[chosen]} on ${task}` });
-        return make("div", { className: "card" }, make("table", {}, caption, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
+        return make("div", { className: "card" }, make("table", {}, caption, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)), note);
       }).filter(Boolean),
     );
   };
   const signed = (value) => value.toFixed(1).replace("-", "−");
-  const points = (one) => {
-    const [mean, low, high] = one.accuracy.map((value) => (value === null ? null : 100 * value));
-    const sure = low === null || low > 0 || high < 0;
-    const cell = make("td", { className: sure ? "clear" : "unclear" }, `${mean > 0 ? "+" : ""}${signed(mean)}`);
-    if (low !== null) cell.append(make("div", { className: "small", textContent: `${signed(low)} to ${signed(high)}` }));
+  /* A figure with its interval; bold only where there is one that leaves out `none`. */
+  const withInterval = (text, low, high, none, show) => {
+    const cell = make("td", { className: low === null ? "" : low > none || high < none ? "clear" : "unclear" }, text);
+    if (low !== null) cell.append(make("div", { className: "small", textContent: `${show(low)} to ${show(high)}` }));
     return cell;
   };
-  const times = (one) => {
-    if (one.times[0] === null) return make("td", {}, "–");
-    const less = one.times[0] >= 1;
-    const turned = less ? one.times : [1 / one.times[0], 1 / one.times[2], 1 / one.times[1]];
-    const sure = one.times[1] === null || one.times[1] > 1 || one.times[2] < 1;
-    const cell = make("td", { className: sure ? "clear" : "unclear" }, `${number(turned[0], 3)}× ${less ? "less" : "more"}`);
-    if (one.times[1] !== null) cell.append(make("div", { className: "small", textContent: `${number(turned[1], 3)} to ${number(turned[2], 3)}` }));
-    return cell;
+  const points = (one) => {
+    const [mean, low, high] = one.accuracy.map((value) => (value === null ? null : 100 * value));
+    return withInterval(`${mean > 0 ? "+" : ""}${signed(mean)}`, low, high, 0, signed);
+  };
+  const times = (one, what) => {
+    const given = one[what];
+    if (given[0] === null) return make("td", {}, "–");
+    const less = given[0] >= 1;
+    const [mean, low, high] = less || given[1] === null ? [less ? given[0] : 1 / given[0], given[1], given[2]] : [1 / given[0], 1 / given[2], 1 / given[1]];
+    return withInterval(`${number(mean, 3)}× ${less ? "less" : "more"}`, low, high, 1, (value) => number(value, 3));
   };
 
   // -- curves and front -----------------------------------------------------------------------------------------
   ofTasks("curves", (task) => {
-    const axis = state.axis ?? "aggregation";
+    const axis = state.axis ?? "energy_J";
     const value = state.value ?? "accuracy";
-    const log = axis !== "aggregation" && !state.straight;
+    const own = curvesOf(task);
+    const xaxis = spentAxis(AXES[axis], own.flatMap((one) => one.mean[axis]), axis !== "aggregation" && !state.straight);
+    if (axis === "aggregation") xaxis.range = [0, 1.02 * data.slots[task]];
+    const log = xaxis.type === "log";
     const traces = [];
-    for (const one of curvesOf(task)) {
+    for (const one of own) {
       const { colour, dash, symbol } = series(one.scheme);
       const name = plain(data.schemes[one.scheme]);
       const kept = one.mean[axis].map((_, place) => place).filter((place) => !log || one.mean[axis][place] > 0);
@@ -74,7 +98,7 @@ page.draw = (data) => {
         hovertemplate: `%{y:.3f} at %{x:.4g}<extra>${name}</extra>`,
       });
     }
-    return { traces, layout: { xaxis: { title: AXES[axis], type: log ? "log" : "linear" }, yaxis: { title: value === "accuracy" ? "test accuracy" : "test loss" } } };
+    return { traces, layout: { xaxis, yaxis: qualityAxis(value, value === "accuracy" ? "test accuracy" : "test loss", own), ...nothing(traces.length, "no test yet") } };
   });
   ofTasks("front", (task) => {
     const traces = [];
@@ -95,8 +119,9 @@ page.draw = (data) => {
         });
     }
     const front = data.fronts[task];
-    traces.unshift({ x: front.energy_J, y: front.accuracy, mode: "lines", line: { shape: "hv", color: page.css("--quiet"), width: 2, dash: "dot" }, hoverinfo: "skip" });
-    return { traces, layout: { xaxis: { title: "energy [J]", type: "log" }, yaxis: { title: "test accuracy" } } };
+    traces.unshift({ x: front.energy_J, y: front.accuracy, mode: "lines", line: { shape: "hv", color: page.css("--quiet"), width: 2, dash: "dot" }, hoverinfo: "skip", name: "front" });
+    const spent = curvesOf(task).flatMap((one) => one.mean.energy_J);
+    return { traces, layout: { xaxis: spentAxis("energy [J]", spent, true), yaxis: qualityAxis("accuracy", "test accuracy", curvesOf(task)), ...nothing(spent.length, "no test yet") } };
   });
 
   // -- timeline -------------------------------------------------------------------------------------------------
@@ -182,12 +207,16 @@ page.draw = (data) => {
   const dark = () => document.documentElement.dataset.theme === "dark";
 
   // -- staleness ------------------------------------------------------------------------------------------------
+  const mostStale = (task) => Math.max(0, ...data.staleness.filter((one) => one.task === task).map((one) => one.share.length - 1));
   ofTasks("staleness", (task) => ({
     traces: data.staleness.filter((one) => one.task === task && shown("schemes", one.scheme)).map((one) => ({
       type: "bar", x: one.share.map((_, stale) => stale), y: one.share, name: plain(data.schemes[one.scheme]), marker: { color: series(one.scheme).colour },
       hovertemplate: `%{y:.1%} of staleness %{x}<extra>${plain(data.schemes[one.scheme])}, mean ${number(one.mean, 3)}</extra>`,
     })),
-    layout: { barmode: "group", xaxis: { title: "staleness" }, yaxis: { title: "share of jobs", tickformat: ".0%" } },
+    layout: {
+      barmode: "group", xaxis: { title: "staleness", tickformat: "d", nticks: 8, ...(mostStale(task) < 8 ? { dtick: 1 } : {}) },
+      yaxis: { title: "share of jobs", tickformat: ".0%", rangemode: "tozero" }, ...nothing(data.staleness.length, "no job yet"),
+    },
   }));
 
   // -- energy ---------------------------------------------------------------------------------------------------
@@ -203,16 +232,34 @@ page.draw = (data) => {
   });
   page.plot("device-energy", () => {
     const of = data.devices[unit()];
-    const ids = placeOf(unit()).id;
+    const { id: ids, battery_J: batteries } = placeOf(unit());
     const tasks = tasksShown();
+    const share = state.device === "share";
+    const paid = PHASES.filter(([key]) => key !== "downlink_J"); // the base station pays for downloads
+    const value = (key, device) => {
+      const joules = tasks.reduce((sum, task) => sum + of[key][device][task], 0);
+      return share ? (batteries[device] ? (100 * joules) / batteries[device] : null) : joules;
+    };
+    const traces = paid.map(([key, phase, name]) => ({
+      type: "bar", x: ids.map((_, device) => device), y: ids.map((_, device) => value(key, device)), name, marker: { color: phaseColour(phase) },
+      hovertemplate: `device %{x}: %{y:.4g} ${share ? "% of its battery" : "J"}<extra>${name}</extra>`,
+    }));
+    const most = Math.max(0, ...ids.map((_, device) => traces.reduce((sum, trace) => sum + (trace.y[device] ?? 0), 0)));
+    const known = batteries.filter((battery) => battery !== null);
+    const [least, largest] = [Math.min(...known), Math.max(...known)];
+    const near = known.length && most > 0 && least < 5 * most;
+    if (!share && near)
+      traces.push({
+        x: ids.map((_, device) => device), y: batteries, name: "battery", mode: "markers", marker: { symbol: "line-ew", size: 16, line: { width: 3, color: page.css("--ink") } },
+        hovertemplate: "device %{x}: battery of %{y:.4g} J<extra></extra>",
+      });
+    const said = known.length ? least === largest ? `every battery: ${number(least, 3)} J` : `batteries: ${number(least, 3)} to ${number(largest, 3)} J` : "no limits of batteries";
     return {
-      traces: PHASES.map(([key, phase, name]) => ({
-        type: "bar", x: ids.map((_, device) => device), y: of[key].map((row) => tasks.reduce((sum, task) => sum + row[task], 0)), name, marker: { color: phaseColour(phase) },
-        hovertemplate: `device %{x}: %{y:.4g} J<extra>${name}</extra>`,
-      })),
+      traces,
       layout: {
-        barmode: "stack", showlegend: true, legend, yaxis: { title: "energy [J]" },
+        barmode: "stack", showlegend: true, legend, yaxis: { title: share ? "share of the battery [%]" : "energy [J]", rangemode: "tozero", ...(!share && near ? { range: [0, 1.08 * Math.min(largest, 6 * most)] } : {}) },
         xaxis: { title: "device", ...(ids.length <= 30 ? { tickvals: ids.map((_, device) => device), ticktext: ids.map(plain) } : {}) },
+        annotations: share ? [] : [{ text: said, showarrow: false, xref: "paper", yref: "paper", x: 1, y: 1.02, xanchor: "right", yanchor: "bottom", font: { color: page.css("--quiet") } }],
       },
     };
   });
@@ -225,9 +272,9 @@ page.draw = (data) => {
     return {
       traces: names.map((name) => ({
         type: "bar", orientation: "h", y: own.map((one) => plain(one.plan)), x: own.map((one) => one.terms[name] ?? 0), name: plain(name.replaceAll("_", " ")),
-        marker: { color: series(all.indexOf(name)).colour }, hovertemplate: `%{x:.4g}<extra>${plain(name)}</extra>`,
+        marker: { color: tint(all.indexOf(name)) }, hovertemplate: `%{x:.4g}<extra>${plain(name)}</extra>`,
       })),
-      layout: { barmode: "relative", bargap: own.length < 4 ? 0.6 : 0.2, showlegend: true, legend, xaxis: { title: `quality, ${plain([...new Set(own.map((one) => one.model))].join(", "))}` }, yaxis: { autorange: "reversed", ...(own.length <= 24 ? { dtick: 1, tickfont: { size: 10 } } : {}) } },
+      layout: { barmode: "relative", bargap: own.length < 4 ? 0.6 : 0.2, showlegend: true, legend, xaxis: { title: own.every((one) => one.model.startsWith("calibrated")) ? "predicted loss, by cause" : `bound, by cause (${plain([...new Set(own.map((one) => one.model))].join(", "))})` }, yaxis: { autorange: "reversed", ...(own.length <= 24 ? { dtick: 1, tickfont: { size: 10 } } : {}) } },
     };
   });
   ofTasks("prediction", (task) => {
@@ -241,8 +288,8 @@ page.draw = (data) => {
       const name = plain(data.schemes[one.scheme]);
       of = one.of;
       if (one.low) traces.push({ x: [...one.aggregation, ...one.aggregation.toReversed()], y: [...one.high, ...one.low.toReversed()], fill: "toself", mode: "lines", line: { width: 0 }, fillcolor: faint(colour, 0.15), hoverinfo: "skip", showlegend: false });
-      traces.push({ x: one.aggregation, y: one.reached, mode: "lines+markers", marker: { symbol, color: colour }, line: { color: colour, width: 2 }, hovertemplate: `%{y:.3f} reached<extra>${name}</extra>` });
-      traces.push({ x: one.aggregation, y: one.predicted, mode: "lines", line: { color: colour, width: 2, dash: "dash" }, hovertemplate: `%{y:.3f} predicted<extra>${name}</extra>` });
+      traces.push({ x: one.aggregation, y: one.reached, name: `${name}, reached`, mode: "lines+markers", marker: { symbol, color: colour }, line: { color: colour, width: 2 }, hovertemplate: `%{y:.3f} reached<extra>${name}</extra>` });
+      traces.push({ x: one.aggregation, y: one.predicted, name: `${name}, predicted`, mode: "lines", line: { color: colour, width: 2, dash: "dash" }, hovertemplate: `%{y:.3f} predicted<extra>${name}</extra>` });
     }
     return { traces, layout: { xaxis: { title: "aggregations" }, yaxis: { title: `test ${of}` } } };
   });
@@ -253,7 +300,7 @@ page.draw = (data) => {
     const own = data.samples.find((one) => one.task === task && one.unit === unit());
     const { scheme, seed } = data.units[unit()];
     const curve = data.curves.find((one) => one.task === task && one.scheme === scheme);
-    const [held, lossy] = [series(0).colour, series(1).colour];
+    const [held, lossy] = [tint(0), tint(1)];
     if (own) {
       traces.push({ x: [...own.time_s, ...own.time_s.toReversed()], y: [...own.high, ...own.low.toReversed()], fill: "toself", mode: "lines", line: { width: 0 }, fillcolor: faint(held, 0.18), hoverinfo: "skip", showlegend: false });
       traces.push({ x: own.time_s, y: own.mean, mode: "markers", marker: { color: held, size: 6 }, name: "samples", hovertemplate: "%{y:.4g} samples at %{x:.4g} s<extra></extra>" });
@@ -270,6 +317,24 @@ page.draw = (data) => {
   });
 
   // -- map ------------------------------------------------------------------------------------------------------
+  /* Beside each mark a place for its name that covers no other name or mark; none where there is none. [px] */
+  const namePlaces = (x, y, names) => {
+    const PLACES = [["top center", 0, -1], ["bottom center", 0, 1], ["middle right", 1, 0], ["middle left", -1, 0], ["top right", 1, -1], ["top left", -1, -1], ["bottom right", 1, 1], ["bottom left", -1, 1]];
+    const [radius, high] = [10, 16];
+    const taken = x.map((_, i) => [x[i] - radius, y[i] - radius, x[i] + radius, y[i] + radius]);
+    const meet = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+    return names.map((name, i) => {
+      const wide = 9 * name.length + 4;
+      for (const [place, right, down] of PLACES) {
+        const [cx, cy] = [x[i] + right * (radius + wide / 2), y[i] + down * (radius + high / 2)];
+        const box = [cx - wide / 2, cy - high / 2, cx + wide / 2, cy + high / 2];
+        if (taken.some((other, k) => k !== i && meet(box, other))) continue;
+        taken.push(box);
+        return place;
+      }
+      return null;
+    });
+  };
   page.plot("map", () => {
     const place = data.places[+(state.place ?? 0)] ?? data.places[0];
     const rate = place[`${state.channel ?? "uplink"}_Mbit_s`];
@@ -277,19 +342,24 @@ page.draw = (data) => {
     const circle = (radius) => ({ type: "circle", x0: -radius, x1: radius, y0: -radius, y1: radius, line: { color: page.css("--line"), width: 1 } });
     const paths = (place.paths ?? []).map(([x, y]) => ({ x, y, mode: "lines", line: { color: faint("#888888", 0.5), width: 1 }, hoverinfo: "skip" }));
     const few = place.id.length <= 60;
+    const host_ = document.getElementById("plot-map");
+    const reach = 1.12 * place.radius_m;
+    const scale = Math.max(40, Math.min(host_.offsetWidth - 150, host_.offsetHeight - 60)) / (2 * reach); // px per m
+    const station = [[0, ...place.x_m], [0, ...place.y_m]].map((values, axis) => values.map((value) => (axis ? -value : value) * scale));
+    const beside = few ? namePlaces(...station, ["", ...place.id]).slice(1) : [];
     return {
       traces: [
         ...paths,
         { x: place.x_m.flatMap((x) => [0, x, null]), y: place.y_m.flatMap((y) => [0, y, null]), mode: "lines", line: { color: page.css("--line"), width: 1, dash: "dot" }, hoverinfo: "skip", visible: few },
         {
-          x: place.x_m, y: place.y_m, mode: few ? "markers+text" : "markers", text: place.id.map(plain), textposition: "top center",
+          x: place.x_m, y: place.y_m, mode: few ? "markers+text" : "markers", text: place.id.map((id, i) => (beside[i] ? plain(id) : "")), textposition: beside.map((at) => at ?? "top center"), hovertext: place.id.map(plain),
           customdata: place.distance_m.map((distance, i) => [distance, place.uplink_Mbit_s[i], place.downlink_Mbit_s[i]]),
           marker: { size: few ? 15 : 8, color: rate, colorscale: [[0, "#d55e00"], [0.5, "#f0e442"], [1, "#009e73"]], line: { color: page.css("--ink"), width: 1 }, showscale: true, colorbar: { title: { text: "Mbit/s" }, thickness: 10, outlinewidth: 0 } },
-          hovertemplate: "device %{text}: %{customdata[0]:.4g} m<br>uplink %{customdata[1]:.4g} Mbit/s<br>downlink %{customdata[2]:.4g} Mbit/s<extra></extra>",
+          hovertemplate: "device %{hovertext}: %{customdata[0]:.4g} m<br>uplink %{customdata[1]:.4g} Mbit/s<br>downlink %{customdata[2]:.4g} Mbit/s<extra></extra>",
         },
         { x: [0], y: [0], mode: "markers", marker: { symbol: "star", size: 18, color: page.css("--ink") }, hovertemplate: "base station<extra></extra>" },
       ],
-      layout: { shapes: rings.map(circle), xaxis: { title: "m", zeroline: false, showgrid: false }, yaxis: { title: "m", scaleanchor: "x", zeroline: false, showgrid: false } },
+      layout: { shapes: rings.map(circle), xaxis: { title: "m", zeroline: false, showgrid: false, range: [-reach, reach] }, yaxis: { title: "m", range: [-reach, reach], scaleanchor: "x", zeroline: false, showgrid: false } },
     };
   });
 

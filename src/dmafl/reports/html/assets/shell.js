@@ -34,16 +34,23 @@ const page = (() => {
   };
 
   // -- colours ------------------------------------------------------------------------------------------------
-  const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "4px,2px", "2px,2px"];
-  const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star"];
-  const series = (place) => {
-    const named = result.data.palette[place % result.data.palette.length];
+  const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "4px,2px", "2px,2px", "8px,2px,2px,2px"];
+  const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star", "pentagon"];
+  /* A page may say which look of the palette each of its schemes has; else they have them in turn. */
+  const series = (scheme) => {
+    const { palette, dark: darker, looks } = result.data;
+    const place = looks?.[scheme] ?? scheme;
+    const named = palette[place % palette.length];
+    const again = Math.floor(place / DASHES.length); // a second series of one colour has another dash
     return {
-      colour: named === "#000000" ? css("--ink") : named,
-      dash: DASHES[place % DASHES.length],
-      symbol: SYMBOLS[place % SYMBOLS.length],
+      colour: dark() ? darker[named] ?? named : named,
+      dash: DASHES[(place + again) % DASHES.length],
+      symbol: SYMBOLS[(place + again) % SYMBOLS.length],
     };
   };
+  /* Colours of what is no scheme. */
+  const TINTS = ["#44aa99", "#cc6677", "#88ccee", "#ddcc77", "#aa4499", "#999933", "#882255", "#117733"];
+  const tint = (place) => TINTS[place % TINTS.length];
   const faint = (colour, share) => {
     const value = parseInt(colour.slice(1), 16);
     return `rgba(${value >> 16},${(value >> 8) & 255},${value & 255},${share})`;
@@ -121,6 +128,7 @@ const page = (() => {
   };
   const hideParts = () => {
     for (const part of all("[data-task]")) part.hidden = !shown("tasks", +part.dataset.task);
+    for (const part of all("[data-scheme]")) part.hidden = !shown("schemes", +part.dataset.scheme);
   };
 
   // -- tables and text that can be taken along ------------------------------------------------------------------
@@ -128,6 +136,32 @@ const page = (() => {
     const address = URL.createObjectURL(new Blob([content], { type: kind }));
     make("a", { href: address, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(address), 1000);
+  };
+  /* The plots of a figure as one SVG that stands alone: with title, names of the plots, and what colours mean. */
+  const picture = async (figure, plots_) => {
+    const [gap, head, across] = [16, 40, 3];
+    const shown_ = plots_.filter((place) => place.offsetWidth);
+    const width = Math.max(460, ...shown_.map((place) => place.offsetWidth));
+    const height = Math.max(380, ...shown_.map((place) => place.offsetHeight + 40));
+    const text = (x, y, size, words) =>
+      `<text x="${x}" y="${y}" font-size="${size}" fill="${css("--ink")}">${plain(words).replace(/[\x00-\x1f]/g, " ")}</text>`;
+    const parts = [];
+    for (const [number_, place] of shown_.entries()) {
+      const last = new Map(place.data.map((trace, at) => [trace.name, at]));
+      const traces = place.data.map((trace, at) => ({ ...trace, showlegend: Boolean(trace.name) && trace.showlegend !== false && last.get(trace.name) === at }));
+      const layout = {
+        ...place.layout, width, height, autosize: false, paper_bgcolor: css("--card"), showlegend: traces.some((trace) => trace.showlegend),
+        legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 12 }, traceorder: "normal" },
+      };
+      const made = await Plotly.toImage({ data: traces, layout }, { format: "svg", width, height, imageDataOnly: true });
+      const [x, y] = [gap + (number_ % across) * (width + gap), head + 24 + Math.floor(number_ / across) * (height + gap + 24)];
+      parts.push(text(x + 8, y - 8, 15, place.parentElement.querySelector("h3")?.textContent ?? ""), made.replace("<svg ", `<svg x="${x}" y="${y}" `));
+    }
+    const section = figure.closest("section")?.querySelector("h2")?.textContent;
+    const title = [document.title, section].filter(Boolean).join(". ");
+    const whole = [gap + Math.min(across, shown_.length) * (width + gap), head + Math.ceil(shown_.length / across) * (height + gap + 24)];
+    return `<svg xmlns="http://www.w3.org/2000/svg" width="${whole[0]}" height="${whole[1]}" viewBox="0 0 ${whole[0]} ${whole[1]}" font-family="sans-serif">` +
+      `<rect width="100%" height="100%" fill="${css("--card")}"/>${text(gap + 8, 26, 17, title)}${parts.join("")}</svg>`;
   };
   const csv = (table) =>
     all("tr", table)
@@ -158,9 +192,9 @@ const page = (() => {
       if (!own.length) continue;
       const button = make("button", { type: "button", textContent: "Save as SVG" });
       button.setAttribute("aria-label", `Save as SVG: ${own[0].getAttribute("aria-label")}`);
-      button.addEventListener("click", () => {
-        for (const place of own)
-          if (place.offsetWidth) Plotly.downloadImage(place, { format: "svg", filename: place.id, width: place.offsetWidth, height: place.offsetHeight });
+      button.addEventListener("click", async () => {
+        for (const place of own) draw(place.id.replace("plot-", ""));
+        save(`${own[0].id.replace("plot-", "").replace(/-0$/, "")}.svg`, "image/svg+xml", await picture(figure, own));
       });
       figure.querySelector("figcaption").after(button);
     }
@@ -273,7 +307,7 @@ const page = (() => {
     if (root.dataset.live) follow(+root.dataset.live);
   };
   const result = {
-    data: null, draw: null, state, all, css, make, number, plain, series, faint, plot, drawAll, redraw, shown, start,
+    data: null, draw: null, state, all, css, make, number, plain, series, tint, faint, plot, drawAll, redraw, shown, start,
     onRedraw: (listener) => listeners.push(listener),
   };
   return result;

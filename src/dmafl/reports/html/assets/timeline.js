@@ -45,8 +45,7 @@ const timeline = (() => {
       for (const lane of lanes) lane.sort((a, b) => jobs.start_s[a] - jobs.start_s[b]);
       const known = spans.filter((span) => span[1] > 0);
       whole = [0, Math.max(1e-9, ...known.map((span) => span[1]))];
-      // Tasks may differ in length by far: begin where all of them are busy.
-      view = [0, Math.max(1e-9, Math.min(whole[1], ...known.map((span) => span[1])))];
+      view = [...whole];
       cursor = null;
       tip.hidden = true;
       resize();
