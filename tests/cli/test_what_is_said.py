@@ -30,6 +30,11 @@ def changed(files: Files, before: str, after: str) -> None:
     files.scenario.write_text(text.replace(before, after))
 
 
+def told(done) -> str:
+    """What a command printed, as if its lines were not wrapped."""
+    return " ".join(done.out.split())
+
+
 def run(command, files: Files, *arguments: object):
     words = ("--data-dir", files.data, "--workers", 1, "--scheme", "fedasync")
     return command("run", files.scenario, *words, *arguments)
@@ -42,17 +47,17 @@ def test_devices_that_are_lost_are_told_with_the_source_of_the_data(command, own
     assert done.code == 0, done.err
     assert "fedasync, seed 0: " in done.out and "by their batteries (device 0" in done.out
     assert "aggregations." in done.out
-    assert f"one: tiny from {own.data / 'tiny.npz'}" in done.out
+    assert f"one: tiny from {own.data / 'tiny.npz'}" in told(done)
     assert "battery (one)" in done.out, "the table of devices says what ended the work"
 
 
 def test_seeds_without_a_prediction_get_advice_that_helps(command, own):
     """D5: `dmafl measure` measures the seed of the scenario alone."""
     done = run(command, own, "--seeds", "0-1", "-o", "out")
-    assert "--seeds 0,1 --measure` measures every seed first." in done.out
+    assert "--seeds 0,1 --measure` measures every seed first." in told(done)
     assert "`dmafl measure" not in done.out
     alone = run(command, own, "-o", "alone")
-    assert f"`dmafl measure {own.scenario}` adds them to the next run." in alone.out
+    assert f"`dmafl measure {own.scenario}` adds them to the next run." in told(alone)
 
 
 def test_a_folder_without_the_data_is_refused(command, tmp_path):
@@ -70,16 +75,16 @@ def test_a_folder_with_some_of_the_data_is_told(command, own, tmp_path):
     changed(own, '[tasks.two]\ndataset = "tiny"', '[tasks.two]\ndataset = "mnist"')
     done = command("check", own.scenario, "--data-dir", own.data)
     assert done.code == 0, done.err
-    assert "has no mnist.npz. Data of mnist are from elsewhere: embedded." in " ".join(done.out.split())
+    assert "has no mnist.npz. Data of mnist are from elsewhere: embedded." in told(done)
 
 
 def test_an_enormous_loss_is_told(command, own):
     """D8."""
-    changed(own, "mix_decay = 0.0", "mix_decay = 0.0\nlearning_rate = 1e6")
+    changed(own, "mix_decay = 0.0", "mix_decay = 0.0\nlearning_rate = 100")
     done = run(command, own, "-o", "out")
     assert done.code == 0, done.err
     assert "The loss of one is enormous" in done.out or "not finite" in done.out
-    assert "Lower tasks.one.learning_rate." in done.out
+    assert "Lower tasks.one.learning_rate." in told(done)
     assert not any(len(word) > 12 and word.replace(".", "").isdigit() for word in done.out.split())
 
 
@@ -158,7 +163,7 @@ def test_measured_constants_of_another_scenario_are_told(command, tmp_path, monk
     assert "\nseed = 0" in text
     Path("scenario.toml").write_text(text.replace("\nseed = 0", "\nseed = 1"))
     other = command("plan", "scenario.toml", *words)
-    assert "Note: measured.json was measured for another scenario" in other.out
+    assert "Note: measured.json was measured for another scenario" in told(other)
 
 
 def test_a_folder_that_cannot_be_written_is_named(command, own, monkeypatch):

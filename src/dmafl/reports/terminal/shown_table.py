@@ -89,11 +89,14 @@ def _by_column(table: Table) -> list[tuple[Column, list[Cell]]]:
 
 def _least(console: Console, column: Column, cells: Sequence[Cell]) -> int:
     """The least width of a column: numbers stay in one line, words stay whole, of texts up to some length."""
-    words = [_wide(console, word) for word in column.title.split()]
-    if column.align == "right":
-        return max([*words, *(_wide(console, each.text) for each in cells)], default=0)
-    words += [min(_wide(console, word), LONGEST_WORD) for each in cells for word in each.text.split()]
-    return max(words, default=0)
+    widths = [_wide(console, word) for word in column.title.split()]
+    for each in cells:
+        whole = _wide(console, each.text)
+        if column.align == "right" and whole <= LONGEST_WORD:
+            widths.append(whole)
+        else:
+            widths += [min(_wide(console, word), LONGEST_WORD) for word in each.text.split()]
+    return max(widths, default=0)
 
 
 def _fits(console: Console, table: Table, width: int) -> bool:
