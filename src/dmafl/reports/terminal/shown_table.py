@@ -92,7 +92,7 @@ def _least(console: Console, column: Column, cells: Sequence[Cell]) -> int:
     widths = [_wide(console, word) for word in column.title.split()]
     for each in cells:
         whole = _wide(console, each.text)
-        if column.align == "right" and whole <= LONGEST_WORD:
+        if (column.align == "right" or not isinstance(each.value, str)) and whole <= LONGEST_WORD:
             widths.append(whole)
         else:
             widths += [min(_wide(console, word), LONGEST_WORD) for word in each.text.split()]
