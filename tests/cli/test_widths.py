@@ -29,8 +29,8 @@ from support.tiny_files import Files, write_files
 
 WIDTHS = (80, 100, 200)
 GOLDEN = Path(__file__).parent / "golden"
-RECORDED = ("check", "data list", "plan", "run", "verify", "compare", "sweep")
-"""Commands whose tables say the same on every machine."""
+RECORDED = ("data list", "plan", "run", "sweep")
+"""Commands whose tables say the same on every machine, whatever folder their files are in."""
 UPDATE = "DMAFL_UPDATE_GOLDEN"
 """Set in the environment, recorded tables are written anew."""
 
@@ -75,9 +75,6 @@ def test_tables_fit_and_no_number_is_cut(printed, name, width):
 @pytest.mark.parametrize("name", RECORDED)
 def test_tables_are_as_recorded(printed, name, width):
     text = "".join(drawn(table, width) for table in tables_of(printed, name))
-    text = re.sub(r"(?:/[^\s│/]+)+/(run|files/tiny.npz)", r"\1", text) if name == "verify" else text
-    if any(word in text for word in ("tiny.npz", "/")) and name == "check":
-        text = "\n".join(line for line in text.splitlines() if "/" not in line) + "\n"
     text = "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
     path = GOLDEN / f"{name.replace(' ', '-')}-{width}.txt"
     if os.environ.get(UPDATE):
