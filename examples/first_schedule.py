@@ -17,20 +17,17 @@ def main(output: Path) -> None:
     scenario = dmafl.preset("demo")
     dmafl.save(scenario, output / "scenario.toml")
     world = dmafl.World.resolve(dmafl.load(output / "scenario.toml"))
-    print_world(world)
+    out = console()
+    print_world(out, world)
 
     schedule = dmafl.round_robin(world, in_flight=4)
     plan = dmafl.Plan(world, schedule)
     dmafl.write_plan(plan, output / "plan.json")
     dmafl.draw_timeline(world, schedule, plan.timeline, output / "timeline.png")
 
-    out = console()
     out.print(task_energy_table(world, schedule, plan.timeline))
     out.print(device_energy_table(world, schedule, plan.timeline))
-    out.print(
-        f"Scenario, plan and timeline picture: {output}/scenario.toml, plan.json, timeline.png",
-        highlight=False,
-    )
+    out.print(f"Scenario, plan and timeline picture: {output}/scenario.toml, plan.json, timeline.png")
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ def test_names_are_those_of_the_package():
         ("dmafl sweep s.toml --scheme dma-fl-n", ["dma-fl-nr", "dma-fl-ns"]),
         ("dmafl init --preset p", ["paper", "phone"]),
         ("dmafl plan s.toml --quality ", ["calibrated", "sharp", "printed"]),
+        ("dmafl compare run --schemes fedasync,dma-fl-n", ["fedasync,dma-fl-nr", "fedasync,dma-fl-ns"]),
         ("dmafl sw", ["sweep"]),
     ],
 )

@@ -20,7 +20,7 @@ SMALL = """preset = "demo"
 slots = 12
 """
 QUICK = ("--effort", EFFORT, "--front", 0, "--workers", 1)
-WIDEST = 100
+WIDEST = 160
 
 
 @pytest.fixture

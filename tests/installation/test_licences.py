@@ -76,7 +76,8 @@ def test_the_licence_is_what_the_package_says(fields, licence):
 def test_the_command_lists_what_is_installed(command):
     shown = command("licences")
     assert shown.code == 0
-    listed = {package["name"].lower(): package for package in json.loads(command("licences", "--json").out)}
+    printed = json.loads(command("licences", "--json").out)
+    listed = {package["name"].lower(): package for package in printed["licences"]}
     assert {"dmafl", "numpy", "torch", "matplotlib", "pillow", "typer", "rich"} <= listed.keys()
     assert not {"pytest", "mypy", "playwright", "wandb"} & listed.keys()
     assert "BSD-3-Clause" in listed["numpy"]["licence"]

@@ -18,6 +18,7 @@ from dmafl.base.errors import BadInput
 from dmafl.planning.effort import Effort
 from dmafl.planning.problem import Problem, make_problem
 from dmafl.planning.solve import solve
+from dmafl.reports.terminal.console import console
 from dmafl.reports.terminal.world_tables import print_world
 from dmafl.scenario.draws import Draw
 from dmafl.scenario.fields import Section, limits_of
@@ -149,7 +150,7 @@ def outcome(plain: dict[str, Any], case: int = 0) -> str:
             world = World.resolve(scenario)
         except BadInput as error:
             return f"refused: {error.problems[0].name}"
-        print_world(world, with_data=False)
+        print_world(console(), world, with_data=False)
         plan, planned = None, "planned"
         try:
             problem = make_problem(

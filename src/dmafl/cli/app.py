@@ -27,7 +27,7 @@ from dmafl.cli import (
     sweep_command,
 )
 from dmafl.cli.completion import PRESETS, offer
-from dmafl.cli.shared import DataDir, ScenarioArgument
+from dmafl.cli.shared import AsCsv, AsJson, DataDir, ScenarioArgument, printer, say_data
 from dmafl.cli.stopping import Stopped, guarded
 from dmafl.cli.streams import take_any_text
 
@@ -95,14 +95,20 @@ def check(
     scenario: ScenarioArgument,
     data_dir: DataDir = None,
     no_data: Annotated[bool, typer.Option("--no-data", help="Do not look for the data sets.")] = False,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Validate a scenario and print the world it resolves to."""
     from dmafl.reports.terminal.world_tables import print_world
     from dmafl.scenario.toml import load
     from dmafl.world.world import World
 
-    world = World.resolve(load(scenario))
-    print_world(world, data_dir=data_dir, with_data=not no_data)
+    out = printer(as_json, as_csv)
+    loaded = load(scenario)
+    if not no_data:
+        say_data(out, loaded, data_dir)
+    print_world(out, World.resolve(loaded), data_dir=data_dir, with_data=not no_data)
+    out.finish()
 
 
 app.command()(measure_command.measure)
@@ -123,10 +129,13 @@ def verify(
     data_dir: Annotated[
         Path | None, typer.Option("--data-dir", help="Folder with data sets (NAME.npz), for --retest.")
     ] = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Re-check every invariant of a plan or a run from its files alone; exit 1 and say which failed."""
     from dmafl.reports.terminal.check_table import print_checks
 
+    out = printer(as_json, as_csv)
     if path.is_dir():
         from dmafl.experiments.run.verify import verify_run
 
@@ -135,7 +144,8 @@ def verify(
         from dmafl.schedule.plan_verification import verify_plan
 
         checks = verify_plan(path)
-    print_checks(checks, title=str(path))
+    print_checks(out, checks, title=str(path))
+    out.finish()
     if not all(check.ok for check in checks):
         raise typer.Exit(CHECK_FAILED)
 

@@ -19,3 +19,14 @@ def offer(*names: str) -> Callable[[str], list[str]]:
         return [name for name in names if name.startswith(incomplete)]
 
     return begin_with
+
+
+def offer_several(*names: str) -> Callable[[str], list[str]]:
+    """The same for names with commas between: the last one is completed, with those before it."""
+
+    def begin_with(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        there = before.split(",")
+        return [f"{before}{comma}{name}" for name in names if name.startswith(last) and name not in there]
+
+    return begin_with

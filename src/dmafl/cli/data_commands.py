@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dmafl.cli.completion import DATA, offer
+from dmafl.cli.shared import AsCsv, AsJson, printer
 from dmafl.cli.stopping import Stopped
 
 app = typer.Typer(help="Data sets: what is there, and fetching the full public ones.", no_args_is_help=True)
@@ -16,29 +17,32 @@ DataDir = Annotated[Path | None, typer.Option(help="Look here first.")]
 
 
 @app.command("list")
-def list_(data_dir: DataDir = None) -> None:
+def list_(data_dir: DataDir = None, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
     """Say which data sets are there and where they come from."""
     from dmafl.data import available
-    from dmafl.reports.terminal.console import console, table
+    from dmafl.reports.tables.table import Table, count
 
-    rows = table("Data sets", "name", "train", "test", "source", "licence", "note")
-    for position in (3, 4, 5):
-        rows.columns[position].justify = "left"
+    columns = {
+        "name": "name",
+        "train": "train",
+        "test": "test",
+        "source": "source",
+        "licence": "licence",
+        "note": "note",
+    }
+    rows = []
     for dataset in available(data_dir):
         notes = [
             "stand-in for SVHN" if dataset.stand_in else "",
             "" if dataset.used else "hidden by the one above",
             dataset.problem,
         ]
-        rows.add_row(
-            dataset.name,
-            f"{dataset.train:,}",
-            f"{dataset.test:,}",
-            str(dataset.source),
-            dataset.licence,
-            ", ".join(filter(None, notes)),
-        )
-    console().print(rows)
+        note = ", ".join(filter(None, notes))
+        sizes = count(dataset.train), count(dataset.test)
+        rows.append((dataset.name, *sizes, str(dataset.source), dataset.licence, note))
+    out = printer(as_json, as_csv)
+    out.print(Table.made("data", "Data sets", columns, rows, left=["source", "licence", "note"]))
+    out.finish()
 
 
 @app.command()

@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from dmafl.cli.shared import DataDir, ScenarioArgument, one_thread, process_count
+from dmafl.cli.shared import (
+    AsCsv,
+    AsJson,
+    DataDir,
+    ScenarioArgument,
+    one_thread,
+    printer,
+    process_count,
+    say_data,
+)
 from dmafl.cli.stopping import Stopped
 
 
@@ -27,6 +36,8 @@ def measure(
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Measure anew, and keep nothing but the file.")
     ] = False,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Estimate the constants of every task, and calibrate the prediction of its loss on short probe runs.
 
@@ -35,13 +46,13 @@ def measure(
     one_thread()
     from dmafl.calibration.measure import measure as measure_scenario
     from dmafl.calibration.measured import write_measured
-    from dmafl.reports.terminal.console import console
     from dmafl.reports.terminal.measure_view import MeasureView
     from dmafl.reports.terminal.measured_table import print_measured
     from dmafl.scenario.toml import load
 
     loaded = load(scenario)
-    out = console()
+    out = printer(as_json, as_csv)
+    say_data(out, loaded, data_dir)
     try:
         with MeasureView(out) as view:
             measured = measure_scenario(
@@ -57,4 +68,5 @@ def measure(
         raise Stopped(f"{', '.join(filter(None, (str(stop), kept)))}.") from None
     write_measured(measured, output)
     print_measured(out, loaded, measured)
-    out.print(f"Wrote {output}", highlight=False, markup=False)
+    out.note(f"Wrote {output}")
+    out.finish()

@@ -21,7 +21,10 @@ from dmafl.cli.goal_options import (
     with_goals,
 )
 from dmafl.cli.shared import (
+    AsCsv,
+    AsJson,
     DataDir,
+    Devices,
     DissimilarityName,
     Effort,
     MeasuredFile,
@@ -30,8 +33,11 @@ from dmafl.cli.shared import (
     QualityName,
     ScenarioArgument,
     TimeLimit,
+    measured_in,
     one_thread,
+    printer,
     process_count,
+    say_data,
 )
 
 if TYPE_CHECKING:
@@ -65,10 +71,13 @@ def plan(
     make_best: MakeBest = None,
     confidence: Confidence = None,
     rehearse: Rehearse = None,
+    devices: Devices = False,
     picture: Annotated[Path | None, typer.Option(help="Also draw the timeline: .png, .svg or .pdf.")] = None,
     trace: Annotated[
         Path | None, typer.Option(help="Also draw the iterations of the solver sca: .png, .svg or .pdf.")
     ] = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Plan who trains what when with how much work, and say what it is worth.
 
@@ -76,15 +85,14 @@ def plan(
     """
     one_thread()
     from dmafl.base.errors import bad_input
-    from dmafl.calibration.measured import read_measured
     from dmafl.planning.lower_bound import lower_bound
     from dmafl.planning.plan import prepare
     from dmafl.reports.figures.saving import check_picture
     from dmafl.reports.figures.timeline import draw_timeline
     from dmafl.reports.figures.trace import draw_trace
-    from dmafl.reports.terminal.console import console
     from dmafl.reports.terminal.measure_view import MeasureView
-    from dmafl.reports.terminal.plan_table import print_plan
+    from dmafl.reports.terminal.plan_devices_table import plan_devices_table
+    from dmafl.reports.terminal.plan_table import plan_row, print_plan
     from dmafl.reports.terminal.plan_view import PlanView
     from dmafl.scenario.toml import load
     from dmafl.schedule.plan_files import check_name, write_plan
@@ -94,7 +102,7 @@ def plan(
     if trace is not None and solver != "sca":
         raise bad_input("trace", "needs the solver sca", solver, "Add --solver sca, or leave --trace out.")
     iterations: list[Iteration] = []
-    out = console()
+    out = printer(as_json, as_csv)
     loaded = with_goals(
         load(scenario),
         accuracy=accuracy,
@@ -106,10 +114,11 @@ def plan(
         make_best=make_best,
         confidence=confidence,
     )
+    say_data(out, loaded, data_dir)
     with MeasureView(out) as view:
         prepared = prepare(
             loaded,
-            measured=read_measured(measured) if measured is not None else None,
+            measured=measured_in(out, measured, loaded, data_dir),
             quality=quality,
             dissimilarity=dissimilarity,
             participation=participation,
@@ -125,19 +134,21 @@ def plan(
         made = prepared.solve(solver, seed, iterations.append)
     write_plan(made, output)
     print_plan(out, made)
+    if devices:
+        out.print(plan_devices_table(made))
     for name, known in prepared.estimates.items():
         calibration = known.calibration
         if quality == "calibrated" and calibration is not None and calibration.warning:
-            out.print(f"{name}: {calibration.warning}", highlight=False, markup=False)
-    gap = (
-        f", at most {1 - bound / made.objective:.1%} above the best possible"
-        if bound and made.objective
-        else ""
-    )
-    out.print(f"Objective {made.objective:.6g}{gap}. Wrote {output}", highlight=False, markup=False)
+            out.note(f"{name}: {calibration.warning}")
+    gap = 1 - bound / made.objective if bound and made.objective else None
+    if as_json:
+        out.print(plan_row(made, gap, output))
+    above = "" if gap is None else f", at most {gap:.1%} above the best possible"
+    out.note(f"Objective {made.objective:.6g}{above}. Wrote {output}")
     if picture is not None:
         draw_timeline(made.world, made.schedule, made.timeline, picture)
-        out.print(f"Timeline: {picture}", highlight=False, markup=False)
+        out.note(f"Timeline: {picture}")
     if trace is not None:
         draw_trace(iterations, trace, final=made.objective)
-        out.print(f"Trace: {trace}", highlight=False, markup=False)
+        out.note(f"Trace: {trace}")
+    out.finish()

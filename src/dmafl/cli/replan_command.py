@@ -8,7 +8,10 @@ from typing import Annotated
 import typer
 
 from dmafl.cli.shared import (
+    AsCsv,
+    AsJson,
     DataDir,
+    Devices,
     DissimilarityName,
     Effort,
     MeasuredFile,
@@ -16,7 +19,9 @@ from dmafl.cli.shared import (
     PlanOutput,
     QualityName,
     TimeLimit,
+    measured_in,
     one_thread,
+    printer,
     process_count,
 )
 
@@ -34,21 +39,23 @@ def replan(
     time_limit: TimeLimit = None,
     workers: MeasuringWorkers = 0,
     data_dir: DataDir = None,
+    devices: Devices = False,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Plan the rest of a plan anew: what has happened stays."""
     one_thread()
-    from dmafl.calibration.measured import read_measured
     from dmafl.experiments.run.state import state_of_run
     from dmafl.planning.replan import replan as revise
     from dmafl.planning.replan import state_of
-    from dmafl.reports.terminal.console import console
     from dmafl.reports.terminal.measure_view import MeasureView
-    from dmafl.reports.terminal.plan_table import print_plan
+    from dmafl.reports.terminal.plan_devices_table import plan_devices_table
+    from dmafl.reports.terminal.plan_table import plan_row, print_plan
     from dmafl.schedule.plan_files import check_name, read_plan, write_plan
 
     check_name(output)
     before = read_plan(plan).plan
-    out = console()
+    out = printer(as_json, as_csv)
     try:
         then = state_of(before.schedule, before.world, float(str(state)))
     except ValueError:
@@ -57,7 +64,7 @@ def replan(
         made = revise(
             before,
             then,
-            measured=read_measured(measured) if measured is not None else None,
+            measured=measured_in(out, measured, before.world.scenario, data_dir),
             quality=quality,
             dissimilarity=dissimilarity,
             effort=effort,
@@ -68,9 +75,12 @@ def replan(
         )
     write_plan(made, output)
     print_plan(out, made)
-    out.print(
+    if devices:
+        out.print(plan_devices_table(made))
+    if as_json:
+        out.print(plan_row(made, None, output))
+    out.note(
         f"{len(then.jobs)} of {len(made.schedule)} jobs stay, the rest is new from {then.now_s:.6g} s on. "
-        f"Objective {made.objective:.6g}. Wrote {output}",
-        highlight=False,
-        markup=False,
+        f"Objective {made.objective:.6g}. Wrote {output}"
     )
+    out.finish()

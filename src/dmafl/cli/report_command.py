@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from dmafl.reports.html.live import LivePage
 
+HOST = "127.0.0.1"
+"""Address of the live page, unless another is asked for."""
 SERVED_CHECKPOINT_S = 5.0
 """Longest time between two checkpoints of a run with a live page, which shows what is saved [s]."""
 

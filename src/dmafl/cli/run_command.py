@@ -9,15 +9,26 @@ import typer
 
 from dmafl.base.errors import ShownAsIs, bad_input, visible
 from dmafl.cli.completion import TRACKERS, offer
-from dmafl.cli.report_command import SERVED_CHECKPOINT_S, Host, Port, Serve, served, write_served
-from dmafl.cli.shared import DataDir, Effort, ScenarioArgument, one_thread, process_count
+from dmafl.cli.report_command import HOST, SERVED_CHECKPOINT_S, Host, Port, Serve, served, write_served
+from dmafl.cli.shared import (
+    AsCsv,
+    AsJson,
+    DataDir,
+    Devices,
+    Effort,
+    ScenarioArgument,
+    measured_in,
+    one_thread,
+    printer,
+    process_count,
+    say_data,
+)
 from dmafl.cli.stopping import Stopped
 from dmafl.schemes.registry import NAMES, SETS
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from dmafl.experiments.run.run import Run
+    from dmafl.reports.terminal.console import Terminal
 
 
 def run(
@@ -58,17 +69,18 @@ def run(
     ] = False,
     serve: Serve = False,
     port: Port = None,
-    host: Host = "127.0.0.1",
+    host: Host = HOST,
+    devices: Devices = False,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Simulate schemes with real training. Ctrl-C saves; --resume goes on, bit for bit."""
     one_thread()
     from dmafl.base.files import file_name
     from dmafl.base.processes.stopping import Interrupted
-    from dmafl.calibration.measured import read_measured
     from dmafl.cli.seeds import parse_seeds
     from dmafl.experiments.run.folder import RunFolder
     from dmafl.experiments.run.run import run as run_schemes
-    from dmafl.reports.terminal.console import console
     from dmafl.reports.terminal.live_view import LiveView
     from dmafl.scenario.toml import load
     from dmafl.schedule.plan_files import read_plan
@@ -76,11 +88,16 @@ def run(
     if measure and measured is not None:
         rule = "must not go with --measured"
         raise bad_input("--measure", rule, ShownAsIs("both"), "Leave one of them out.")
-    loaded, out = load(scenario), console()
+    if not serve and (port is not None or host != HOST):
+        name = "--port" if port is not None else "--host"
+        given = ShownAsIs(str(port) if port is not None else host)
+        raise bad_input(name, "needs --serve", given, f"Add --serve, or leave {name} out.")
+    loaded, out = load(scenario), printer(as_json, as_csv)
+    say_data(out, loaded, data_dir)
     folder = output if output is not None else Path("runs") / file_name(loaded.name)
     if resume and not RunFolder(folder).exists():
         new = f"There is no run in {folder} yet: it starts from the beginning."
-        out.print(new, highlight=False, markup=False)
+        out.print(new)
     try:
         with served(serve, folder, host, port, out) as page, LiveView(out) as view:
             done = run_schemes(
@@ -88,7 +105,7 @@ def run(
                 read_plan(plan).plan if plan is not None else None,
                 schemes=scheme or None,
                 seeds=parse_seeds(seeds) if seeds is not None else None,
-                measured=read_measured(measured) if measured is not None else None,
+                measured=measured_in(out, measured, loaded, data_dir),
                 measure="first" if measure else "if needed",
                 effort=effort,
                 output=folder,
@@ -104,25 +121,39 @@ def run(
         raise Stopped(f"state saved. Go on with --resume and -o {visible(str(folder))}") from None
     except Stopped:
         raise Stopped(f"go on with --resume and -o {visible(str(folder))}") from None
-    _print(done, scenario, out)
+    _print(done, scenario, out, devices)
+    out.finish()
 
 
-def _print(done: Run, scenario: Path, out: Console) -> None:
+def _print(done: Run, scenario: Path, out: Terminal, devices: bool) -> None:
     """The outcome of a run, and where it is."""
     from dmafl.experiments.run.diverged_updates import diverged_notes
+    from dmafl.reports.terminal.run_devices_table import run_devices_table
+    from dmafl.reports.terminal.run_notes import data_note, lost_notes
     from dmafl.reports.terminal.run_table import enormous_losses, outcome_table
 
     out.print(outcome_table(done.metrics))
-    notes = [line[0].upper() + line[1:] for line in diverged_notes(done.manifest)]
+    if devices:
+        out.print(run_devices_table(done))
+    notes = [data_note(done.manifest), *lost_notes(done.manifest)]
+    notes += [line[0].upper() + line[1:] for line in diverged_notes(done.manifest)]
     notes += enormous_losses(done.metrics)
-    without = done.seeds_without_prediction
-    if without:
-        seeds = f" for seed{'s' if len(without) > 1 else ''} {', '.join(map(str, without))}"
-        some = seeds if done.measured else ""
-        notes.append(
-            f"No prediction and no bounds{some}: `dmafl measure {scenario}` adds them to the next run."
-        )
+    notes += _without_prediction(done, scenario)
     for note in notes:
-        out.print(note, highlight=False, markup=False)
+        out.note(note)
     pictures = done.plot().name, done.plot_quality().name
-    out.print(f"Metrics, periods, models and pictures: {done.path} ({', '.join(pictures)})", highlight=False)
+    out.note(f"Metrics, periods, models and pictures: {done.path} ({', '.join(pictures)})")
+
+
+def _without_prediction(done: Run, scenario: Path) -> list[str]:
+    """Which seeds have no prediction, and which command would give them one."""
+    without = done.seeds_without_prediction
+    if not without:
+        return []
+    names = ", ".join(map(str, without))
+    some = f" for seed{'s' if len(without) > 1 else ''} {names}" if done.measured else ""
+    if without == [done.scenario.seed]:
+        return [f"No prediction and no bounds{some}: `dmafl measure {scenario}` adds them to the next run."]
+    seeds = names.replace(", ", ",")
+    remedy = f"`dmafl run {scenario} --seeds {seeds} --measure` measures every seed first."
+    return [f"No prediction and no bounds{some}: {remedy}"]

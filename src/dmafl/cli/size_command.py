@@ -21,13 +21,18 @@ from dmafl.cli.goal_options import (
     with_goals,
 )
 from dmafl.cli.shared import (
+    AsCsv,
+    AsJson,
     DataDir,
     Effort,
     MeasuredFile,
     ScenarioArgument,
     TimeLimit,
+    measured_in,
     one_thread,
+    printer,
     process_count,
+    say_data,
 )
 from dmafl.cli.stopping import Stopped
 
@@ -68,7 +73,8 @@ def size(
     time_limit: TimeLimit = None,
     measured: MeasuredFile = None,
     data_dir: DataDir = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")] = False,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Find the cheapest plan, fleet, battery or band for goals, and say what it asks of every device.
 
@@ -78,9 +84,7 @@ def size(
     import json
 
     from dmafl.base.watching import Watcher
-    from dmafl.calibration.measured import read_measured
     from dmafl.experiments.sizing.size import size as size_scenario
-    from dmafl.reports.terminal.console import console
     from dmafl.reports.terminal.size_table import print_sizing
     from dmafl.reports.terminal.size_view import SizeView
     from dmafl.scenario.toml import load
@@ -96,7 +100,8 @@ def size(
         make_best=make_best,
         confidence=confidence,
     )
-    out = console()
+    out = printer(as_json, as_csv)
+    say_data(out, asked, data_dir)
     with SizeView(out) as view:
         try:
             done = size_scenario(
@@ -108,7 +113,7 @@ def size(
                 off=off,
                 output=output,
                 workers=process_count(workers),
-                measured=read_measured(measured) if measured is not None else None,
+                measured=measured_in(out, measured, asked, data_dir),
                 effort=effort,
                 time_limit_s=time_limit,
                 data_dir=data_dir,
@@ -119,12 +124,13 @@ def size(
             kept = f"what is done is kept in {visible(str(output))}: the same command goes on."
             raise Stopped(kept) from None
     pictures = [done.plot().name] if done.front else []
-    if as_json:
+    if as_json:  # more than its tables: all that is kept
         typer.echo(json.dumps(done.plain(), indent=1))
         return
     print_sizing(out, done)
     files = ", ".join(["plan.json", "sizing.json", *pictures])
-    out.print(f"Kept in {output}: {files}")
+    out.note(f"Kept in {output}: {files}")
+    out.finish()
 
 
 def parse_range(text: str) -> dict[str, tuple[float, float]]:

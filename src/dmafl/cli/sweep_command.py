@@ -10,13 +10,18 @@ import typer
 from dmafl.base.errors import visible
 from dmafl.cli.completion import offer
 from dmafl.cli.shared import (
+    AsCsv,
+    AsJson,
     DataDir,
     Effort,
     MeasuredFile,
     QualityName,
     ScenarioArgument,
+    measured_in,
     one_thread,
+    printer,
     process_count,
+    say_data,
 )
 from dmafl.cli.stopping import Stopped
 from dmafl.schemes.registry import NAMES
@@ -42,22 +47,23 @@ def sweep(
     quality: QualityName = "calibrated",
     measured: MeasuredFile = None,
     data_dir: DataDir = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Vary settings: a run or a plan for every combination, then quality against energy and every response.
 
     Points are kept. Ctrl-C saves; the same command goes on, and one with more values does what is new.
     """
     one_thread()
-    from dmafl.calibration.measured import read_measured
     from dmafl.cli.seeds import parse_seeds
     from dmafl.cli.settings import parse_settings
     from dmafl.experiments.sweep.sweep import sweep as sweep_scenario
-    from dmafl.reports.terminal.console import console
     from dmafl.reports.terminal.sweep_table import sweep_table
     from dmafl.reports.terminal.sweep_view import SweepView
     from dmafl.scenario.toml import load
 
-    loaded, values, out = load(scenario), parse_settings(settings), console()
+    loaded, values, out = load(scenario), parse_settings(settings), printer(as_json, as_csv)
+    say_data(out, loaded, data_dir)
     try:
         with SweepView(out) as view:
             done = sweep_scenario(
@@ -71,15 +77,14 @@ def sweep(
                 effort=effort,
                 quality=quality,
                 data_dir=data_dir,
-                measured=read_measured(measured) if measured is not None else None,
+                measured=measured_in(out, measured, loaded, data_dir),
                 watcher=view,
             )
     except (KeyboardInterrupt, Stopped):
         raise Stopped(f"what is done is kept in {visible(str(output))}: the same command goes on.") from None
     out.print(sweep_table(done.table, done.keys))
     for point, problem in done.failures.items():
-        out.print(f"{point} cannot be done: {problem}", highlight=False, markup=False)
+        out.note(f"{point} cannot be done: {problem}")
     pictures = ", ".join(path.name for path in done.plot())
-    out.print(
-        f"Table, points and pictures: {output} (sweep.parquet, {pictures})", highlight=False, markup=False
-    )
+    out.note(f"Table, points and pictures: {output} (sweep.parquet, {pictures})")
+    out.finish()

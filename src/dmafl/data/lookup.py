@@ -6,6 +6,7 @@ import difflib
 import hashlib
 import io
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -67,6 +68,12 @@ def find(name: str, data_dir: str | Path | None = None, *, full: bool = False) -
 def embedded(name: str) -> Dataset:
     """The sample of `name` that comes with the package."""
     return _load(name, _embedded_file(name).read_bytes(), EMBEDDED)
+
+
+def missing_in(data_dir: str | Path, names: Iterable[str]) -> dict[str, str]:
+    """Those of `names` that the folder has no file of, each with where it is taken from instead."""
+    missing = [name for name in names if not (Path(data_dir).expanduser() / f"{name}.npz").exists()]
+    return {name: find(name, data_dir).source for name in missing}
 
 
 def available(data_dir: str | Path | None = None) -> tuple[Listing, ...]:

@@ -99,7 +99,7 @@ def partition(
     else:
         shares = _equal_parts(np.full(devices, labels_per_device), len(classes), rng)
     sizes = np.array([len(pool) for pool in members])
-    counts = np.stack([_capped(row, samples, sizes, device) for device, row in enumerate(shares)])
+    counts = _all_capped(shares, samples, sizes)
     return Partition(seed, task, classes, members, counts)
 
 
@@ -110,6 +110,16 @@ def largest_remainder(shares: FloatArray, total: int) -> IntArray:
     # Rounded so that shares that are equal but for the last bit count as a tie.
     order = np.argsort(-np.round(exact - counts, 9), kind="stable")
     counts[order[: total - counts.sum()]] += 1
+    return counts
+
+
+def _largest_remainders(shares: FloatArray, total: int) -> IntArray:
+    """`largest_remainder` of every row (devices, classes) at once."""
+    exact = shares / shares.sum(axis=1, keepdims=True) * total
+    counts: IntArray = np.floor(exact).astype(np.int64)
+    order = np.argsort(-np.round(exact - counts, 9), axis=1, kind="stable")
+    one_more = np.arange(shares.shape[1]) < total - counts.sum(axis=1, keepdims=True)
+    np.put_along_axis(counts, order, np.take_along_axis(counts, order, axis=1) + one_more, axis=1)
     return counts
 
 
@@ -124,11 +134,29 @@ def _equal_parts(labels_held: IntArray, classes: int, rng: np.random.Generator) 
     """Shares (devices, classes): each device splits evenly over labels that fewest devices hold so far."""
     shares = np.zeros((len(labels_held), classes))
     holders = np.zeros(classes, dtype=np.int64)
+    ties = rng.random((len(labels_held), classes))
     for device, count in enumerate(labels_held):
-        chosen = np.lexsort((rng.random(classes), holders))[:count]
+        chosen = np.lexsort((ties[device], holders))[:count]
         holders[chosen] += 1
         shares[device, chosen] = 1 / count
     return shares
+
+
+def _all_capped(shares: FloatArray, samples: int, sizes: IntArray) -> IntArray:
+    """`_capped` of every device (devices, classes); those of equal shares, and those that no class limits, at once."""
+    counts = np.zeros(shares.shape, dtype=np.int64)
+    done = np.zeros(len(shares), dtype=bool)
+    everything = np.flatnonzero((shares > 0).all(axis=1))
+    if len(everything) and sizes.sum() >= samples:
+        counts[everything] = _largest_remainders(shares[everything], samples)
+        done[everything] = (counts[everything] <= sizes).all(axis=1)
+    same: dict[bytes, IntArray] = {}
+    for device in np.flatnonzero(~done).tolist():
+        key = shares[device].tobytes()
+        if key not in same:
+            same[key] = _capped(shares[device], samples, sizes, device)
+        counts[device] = same[key]
+    return counts
 
 
 def _capped(shares: FloatArray, samples: int, sizes: IntArray, device: int) -> IntArray:

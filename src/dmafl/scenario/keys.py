@@ -6,11 +6,12 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from dmafl.base.errors import BadInput, Problem, ShownAsIs, bad_input
+from dmafl.base.errors import BadInput, Problem, ShownAsIs, bad_input, show
 from dmafl.scenario.draws import KINDS
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
 
+NOT_THERE, MOST_SHOWN = "not there", 40
 EVERY = "*"
 """Stands for every task in a key."""
 FIXED = {
@@ -32,6 +33,25 @@ def flat(plain: Mapping[str, Any], before: str = "") -> dict[str, Any]:
         else:
             by_key[key] = value
     return by_key
+
+
+def different_keys(asked: Scenario, other: Scenario, most: int = 5) -> str:
+    """The keys in which two scenarios differ, the first ones with both values: `fleet.devices = 4, here 3`."""
+    first, second = flat(asked.plain()), flat(other.plain())
+    keys = [
+        key
+        for key in dict.fromkeys([*first, *second])
+        if key not in first or key not in second or first[key] != second[key]
+    ]
+    there = {key: (first.get(key, NOT_THERE), second.get(key, NOT_THERE)) for key in keys[:most]}
+    shown = [f"{key} = {_brief(value)}, here {_brief(here)}" for key, (value, here) in there.items()]
+    more = f"; and {len(keys) - most} more keys" if len(keys) > most else ""
+    return "; ".join(shown) + more
+
+
+def _brief(value: Any) -> str:
+    text = ShownAsIs(NOT_THERE) if value is NOT_THERE else show(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
 def with_values(scenario: Scenario, values: Mapping[str, Any], source: str = "--set") -> Scenario:

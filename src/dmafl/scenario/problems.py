@@ -12,6 +12,11 @@ from pydantic_core import ErrorDetails
 from dmafl.base.errors import BadInput, Problem, ShownAsIs, show
 from dmafl.scenario.fields import Section, allowed, reason, shown
 
+IN_WORDS: dict[str | int, str] = {
+    "name": "must be one line of 1 to 200 characters",
+    "dataset": "must be a name of letters, digits, and _ . - between them",
+}
+"""Rules of texts, by key; all others are paths."""
 _SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}
 _WITH_UNIT = re.compile(r"^\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([kMGmuµn]?)(W|Hz|J|s|m|bit)\s*$")
 _SECTION_KEY = re.compile(r"_(mW|kW|dBm|MHz|kHz|GHz|kJ|mJ|ms|min|h|km|cm|W|Hz|J|s|m)$")
@@ -63,7 +68,10 @@ def _rule(details: ErrorDetails) -> str:
     if kind == "literal_error":
         return f"must be one of {context['expected']}"
     if kind == "string_pattern_mismatch":
-        return f"must match {context['pattern']}"
+        choices = re.fullmatch(r"\^\(([\w|]+)\)\$", context["pattern"])
+        if choices:
+            return f"must be one of {choices[1].replace('|', ', ')}"
+        return IN_WORDS.get(details["loc"][-1], "must be a path of at most 1,000 characters")
     return details["msg"]
 
 
@@ -79,6 +87,8 @@ def _remedy(details: ErrorDetails, path: list[str], root: type[Section], source:
         near = difflib.get_close_matches(value, re.findall(r"'([^']*)'", str(expected)), n=1)
         if near:
             return f"Did you mean {near[0]!r}? Set it in {source}."
+        if path[-1] == "model":
+            return f'For a model of your own, set model = "custom" in {source} and pass it in from Python.'
     info = _field(path, root)
     limits = allowed(info) if info is not None else ""
     why = f"; {reason(info)}" if limits and reason(info) else ""

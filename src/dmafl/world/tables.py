@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import warnings
 from collections.abc import Collection
 from pathlib import Path
@@ -14,6 +15,10 @@ from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.base.files import read_csv, read_parquet
 from dmafl.base.files.limits import MAX_TABLE_BYTES
 
+SEPARATORS = {";": "semicolons", "\t": "tabs"}
+"""What other programs put between columns."""
+_WITH_UNIT = re.compile(r"^\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*[a-zA-Zµ]+\s*$")
+
 Columns = dict[str, np.ndarray[Any, Any]]
 
 
@@ -21,6 +26,11 @@ def read_table(path: Path, what: str) -> Columns:
     """The columns of a CSV or Parquet file; numbers as float64, everything else as text."""
     read = read_parquet if path.suffix == ".parquet" else read_csv
     table = read(path, what, remedy="Check the file's format.", max_bytes=MAX_TABLE_BYTES)
+    separator = next((sign for sign in SEPARATORS if sign in table.column_names[0]), None)
+    if path.suffix != ".parquet" and len(table.column_names) == 1 and separator is not None:
+        remedy = "Save it as CSV with commas between columns, and decimals with points."
+        value = ShownAsIs(f"{SEPARATORS[separator]} in {table.column_names[0]!r}")
+        raise bad_input(str(path), "must have commas between its columns", value, remedy)
     if table.num_rows == 0:
         raise bad_input(str(path), "must have at least one row", ShownAsIs("a header only"), "Add rows.")
     if len(set(table.column_names)) != len(table.column_names):
@@ -59,12 +69,10 @@ def check_numbers(
 ) -> None:
     """Refuse values that are not finite numbers within the range; the message names the first one and its row."""
     if values.dtype.kind not in "if":
-        raise bad_input(
-            name,
-            "must be a column of numbers",
-            ShownAsIs(f"text such as {values[0]!r}"),
-            "Write plain numbers.",
-        )
+        row = next((row for row, value in enumerate(values) if not _is_number(value)), 0)
+        with_unit = _WITH_UNIT.match(str(values[row]))
+        remedy = f"Write the number alone, {with_unit[1]}." if with_unit else "Write plain numbers."
+        raise bad_input(f"{name}[{row}]", "must be a number", str(values[row]), remedy)
     bad = ~np.isfinite(values)
     rule = "must be a finite number"
     if low is not None and not bad.any():
@@ -75,6 +83,14 @@ def check_numbers(
     if bad.any():
         row = int(np.argmax(bad))
         raise bad_input(f"{name}[{row}]", rule, float(values[row]), "Mend that row of the table.")
+
+
+def _is_number(text: Any) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _column(column: Any, name: str) -> np.ndarray[Any, Any]:

@@ -285,4 +285,4 @@ def test_the_command_and_a_sweep_tell(
 
 
 def titles(rows: pa.Table, keys: list[str]) -> list[str]:
-    return [str(column.header) for column in sweep_table(rows, keys).columns]
+    return [column.title for column in sweep_table(rows, keys).columns]

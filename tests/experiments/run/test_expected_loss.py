@@ -215,10 +215,11 @@ def test_picture_and_table_show_both(judged_run: dmafl.Run, tmp_path: Path) -> N
     from rich.console import Console
 
     from dmafl.reports.terminal.run_table import outcome_table
+    from dmafl.reports.terminal.shown_table import shown_table
 
     assert judged_run.plot_quality(tmp_path / "quality.png").stat().st_size > 10_000
     out = Console(width=200, record=True, file=StringIO())
-    out.print(outcome_table(judged_run.metrics))
+    out.print(shown_table(outcome_table(judged_run.metrics)))
     text = out.export_text()
     assert "predicted" in text
     last = rows_of(judged_run, scheme="fedasync", seed=0, task="a")[-1]

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from dmafl.base.errors import visible
+from dmafl.reports.tables.table import Table
 from dmafl.reports.terminal.bars import Bars
-from dmafl.reports.terminal.console import NameColumn, Terminal, console, table
+from dmafl.reports.terminal.console import NameColumn, Terminal, console
 
 NAMES = ("[/bold]", "v2 [/old]", "[red]x[/red]", ":smile:", "[link=file:///x]y", r"\[a]", "[[", "a]b")
 CONTROL = "a\x1b[31mb\rc\nd\x9b\u202ee\udcff"
@@ -26,12 +27,10 @@ def printed(*objects: object, encoding: str = "utf-8", **settings: object) -> st
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_is_no_markup_wherever_it_stands(name):
-    rows = table(f"title {name}", "first", f"head {name}")
-    rows.add_row("cell", name)
-    rows.caption = f"caption {name}"
+    rows = Table.made("t", f"title {name}", {"first": "first", "second": f"head {name}"}, [("cell", name)])
     shown = printed(rows)
-    assert all(f"{place} {name}" in shown for place in ("title", "head", "caption"))
-    assert shown.count(name) == 4
+    assert all(f"{place} {name}" in shown for place in ("title", "head"))
+    assert shown.count(name) == 3
     assert printed(f"Wrote {name}") == f"Wrote {name}\n"
     assert printed(name, style="red") == f"{name}\n"
 
@@ -51,16 +50,14 @@ def test_signs_that_a_terminal_obeys_are_spelled_out():
     assert visible(CONTROL) == SPELLED
     assert visible("größe 端末 😀 a_b [x]") == "größe 端末 😀 a_b [x]"
     assert visible("a\nb\x07", lines=True) == "a\nb\\x07"
-    rows = table("t", "name")
-    rows.add_row(CONTROL)
+    rows = Table.made("t", "t", {"name": "name"}, [(CONTROL,)])
     assert SPELLED in printed(rows)
     assert printed("a\x1bb\nc") == "a\\x1bb\nc\n"
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8"])
 def test_tables_keep_their_shape_in_every_encoding(encoding):
-    rows = table("Σ ± …", "name", "γ")
-    rows.add_row("端末", "1 ± 2")
+    rows = Table.made("t", "Σ ± …", {"name": "name", "gamma": "γ"}, [("端末", "1 ± 2")])
     lines = printed(rows, encoding=encoding).splitlines()[1:]
     if encoding == "utf-8":
         assert "端末" in "".join(lines)

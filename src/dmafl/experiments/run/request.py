@@ -10,6 +10,7 @@ from dmafl.base.errors import ShownAsIs, bad_input, must_be_one_of
 from dmafl.calibration.measured import Measured
 from dmafl.experiments.run.file_names import check_file_names
 from dmafl.planning.effort import EFFORT
+from dmafl.scenario.keys import different_keys
 from dmafl.scenario.model import Scenario
 from dmafl.schedule.plan import Plan
 from dmafl.schemes.own_scheme import Maker, OwnScheme
@@ -119,11 +120,12 @@ def _check_plan(request: Request) -> None:
             list(request.seeds),
             "A plan is for one world: leave out --seeds.",
         )
-    if plan.world.scenario != request.scenario.model_copy(update={"seed": seed}):
+    asked = request.scenario.model_copy(update={"seed": seed})
+    if plan.world.scenario != asked:
         raise bad_input(
             "plan",
             "must be made for this scenario",
-            ShownAsIs("a plan for another one"),
+            ShownAsIs(f"a plan for another one: {different_keys(plan.world.scenario, asked)}"),
             "Give the scenario the plan was made for, or plan again.",
         )
 

@@ -10,6 +10,7 @@ from dmafl.calibration.measured import Measured
 from dmafl.experiments.run.folder import RunFolder, checksum_of
 from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.statuses import WAITING
+from dmafl.scenario.keys import different_keys
 from dmafl.scenario.toml import from_plain
 
 
@@ -40,20 +41,21 @@ def manifest_to_resume(
 
 
 def _check_same_run(folder: RunFolder, kept: Manifest, wanted: Manifest) -> None:
-    if from_plain(kept.scenario) != from_plain(wanted.scenario):
+    before, now = from_plain(kept.scenario), from_plain(wanted.scenario)
+    if before != now:
         raise bad_input(
             str(folder.path),
             "must be a run of this scenario",
-            ShownAsIs("another scenario"),
+            ShownAsIs(f"another scenario: {different_keys(before, now)}"),
             "Give the scenario the run was started with, or another folder.",
         )
-    before, now = kept.plain(), wanted.plain()
+    of_run, asked = kept.plain(), wanted.plain()
     for key in ("schemes", "seeds", "plan_sha256"):
-        if before[key] != now[key]:
+        if of_run[key] != asked[key]:
             raise bad_input(
                 f"{folder.path}: {key}",
-                f"must be those of the run, {before[key]}",
-                now[key],
+                f"must be those of the run, {of_run[key]}",
+                asked[key],
                 "Resume with the same arguments, or use another folder.",
             )
 

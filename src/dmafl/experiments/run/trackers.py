@@ -114,5 +114,5 @@ def _module(package: str, extra: str) -> Any:
             "tracker",
             f"must have the package {package} installed",
             ShownAsIs("no such package"),
-            f"Install it with: pip install 'dmafl[{extra}]'",
+            f"In a clone of the package: python -m pip install '.[{extra}]'",
         ) from None

@@ -7,7 +7,7 @@ interval over three; it makes no cells of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from operator import attrgetter
@@ -71,6 +71,8 @@ class Column:
     """Whether its cells have ends."""
     in_files: bool = True
     """Whether files of rows have it; not where it says again, for a person, what other columns say."""
+    only_in_files: bool = False
+    """Whether a person does not see it, as what the title of the table says."""
 
 
 Row = TypeVar("Row")
@@ -92,12 +94,60 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     sections: tuple[str, ...] = ()
     """Keys of columns: where one of their cells changes, a new section begins."""
+    key: str = ""
+    """Its name in a file of several tables."""
+    sums: int = 0
+    """How many of the last rows add up the others: a section of their own for a person, left out of files."""
 
     @classmethod
     def of(cls, title: str, things: Iterable[Row], rules: Sequence[Rule[Row]]) -> Self:
         """One row for each of `things`, one column for each rule."""
         rows = tuple(tuple(_as_cell(make(thing)) for _, make in rules) for thing in things)
         return cls(title, tuple(column for column, _ in rules), rows)
+
+    @classmethod
+    def made(
+        cls,
+        key: str,
+        title: str,
+        columns: Mapping[str, str],
+        rows: Iterable[Sequence[Cell | Value]],
+        *,
+        left: Sequence[str] = (),
+        intervals: Sequence[str] = (),
+        only_in_files: Sequence[str] = (),
+        sections: Sequence[str] = (),
+        sums: int = 0,
+    ) -> Self:
+        """A table of rows as they are; `columns` has the title of each key. The first column is text, as are `left`."""
+        texts = {next(iter(columns)), *left}
+        made = tuple(
+            Column(
+                name,
+                head,
+                "left" if name in texts else "right",
+                interval=name in intervals,
+                only_in_files=name in only_in_files,
+            )
+            for name, head in columns.items()
+        )
+        cells = tuple(tuple(map(_as_cell, row)) for row in rows)
+        assert all(len(row) == len(made) for row in cells), title
+        return cls(title, made, cells, tuple(sections), key, sums)
+
+    @property
+    def shown(self) -> Self:
+        """The columns that a person sees."""
+        return self.only(*(column.key for column in self.columns if not column.only_in_files))
+
+    @property
+    def plain_rows(self) -> list[dict[str, Value]]:
+        """The rows as files have them: values by key, an interval as three of them, without sums."""
+        filed = self.only(*(column.key for column in self.columns if column.in_files))
+        filed = filed.spread(*(column.key for column in filed.columns if column.interval))
+        names = [column.key for column in filed.columns]
+        rows = filed.rows[: len(filed.rows) - self.sums]
+        return [dict(zip(names, (cell.value for cell in row), strict=True)) for row in rows]
 
     def only(self, *keys: str) -> Self:
         """The columns with these keys, in this order."""
@@ -148,8 +198,9 @@ class Table:
         """Every row, and whether a new section begins with it."""
         places = [self._place(key) for key in self.sections]
         before: list[Value] | None = None
-        for row in self.rows:
+        for number_of_row, row in enumerate(self.rows):
             section = [row[place].value for place in places]
+            section.append(number_of_row >= len(self.rows) - self.sums)
             yield row, before is not None and section != before
             before = section
 
@@ -177,6 +228,11 @@ def cell(
     if text is None:
         text = "" if value is None else number(value) if isinstance(value, float) else str(value)
     return Cell(value, (Span(text, emphasis),), ends, note)
+
+
+def count(value: int) -> Cell:
+    """A whole number, for a person with a thousands separator."""
+    return cell(int(value), f"{value:,}")
 
 
 def _as_cell(given: Cell | Value) -> Cell:

@@ -2,84 +2,107 @@
 
 from __future__ import annotations
 
-from math import isfinite, isnan
-
-from rich.console import Console
-from rich.table import Table
+from math import isfinite, isnan, nan
 
 from dmafl.base.statistics import Interval
 from dmafl.experiments.compare.compare import Comparison
 from dmafl.experiments.compare.effects import Effect
-from dmafl.reports.terminal.console import table
+from dmafl.reports.tables.table import Cell, Table, Value, cell
+from dmafl.reports.terminal.console import Terminal
 
 MARK = "*"
 
 
-def print_comparison(out: Console, comparison: Comparison) -> None:
+def print_comparison(out: Terminal, comparison: Comparison) -> None:
     """What was run differently, then what came out differently."""
+    if comparison.first is comparison.second:
+        out.print(f"Run: {comparison.first.path}")
+    else:
+        _print_differences(out, comparison)
+    if comparison.note:
+        out.note(comparison.note)
+        return
+    out.print(effects_table(comparison))
+    for line in _legend(comparison.effects):
+        out.note(line)
+
+
+def _print_differences(out: Terminal, comparison: Comparison) -> None:
     out.print(f"First:  {comparison.first.path}")
     out.print(f"Second: {comparison.second.path}")
     if comparison.differences:
         out.print(differences_table(comparison))
     else:
-        out.print("Scenario, versions, data, schemes and seeds are the same.")
-    if comparison.note:
-        out.print(comparison.note)
-        return
-    out.print(effects_table(comparison))
-    for line in _legend(comparison.effects):
-        out.print(line)
+        out.note("Scenario, versions, data, schemes and seeds are the same.")
 
 
 def differences_table(comparison: Comparison) -> Table:
     """A row for everything that is not the same in both."""
-    rows = table("What was run differently", "kind", "key", "first", "second")
-    for column in rows.columns:
-        column.justify = "left"
-    for difference in comparison.differences:
-        rows.add_row(difference.kind, difference.key, difference.first, difference.second)
-    return rows
+    columns = {"kind": "kind", "key": "key", "first": "first", "second": "second"}
+    return Table.made(
+        "differences",
+        "What was run differently",
+        columns,
+        comparison.differences,
+        left=["key", "first", "second"],
+    )
 
 
 def effects_table(comparison: Comparison) -> Table:
     """One row per task and scheme: second minus first, and the ratio of energies."""
-    rows = table(
-        "What came out differently: second minus first, ± half of the 95% t-interval",
-        "task",
-        "scheme",
-        "seeds",
-        "accuracy, mean over aggregations",
-        "final accuracy",
-        "energy to the same accuracy, second / first",
-        "that accuracy",
+    columns = {
+        "task": "task",
+        "scheme": "scheme",
+        "first": "first",
+        "second": "second",
+        "seeds": "seeds",
+        "mean_accuracy": "accuracy, mean over aggregations",
+        "final_accuracy": "final accuracy",
+        "energy_ratio": "energy to the same accuracy, second / first",
+        "target": "that accuracy",
+        "not_reached": "not reached",
+    }
+    title = "What came out differently: second minus first, ± half of the 95% t-interval"
+    return Table.made(
+        "effects",
+        title,
+        columns,
+        map(_row, comparison.effects),
+        left=["scheme"],
+        intervals=["mean_accuracy", "final_accuracy", "energy_ratio"],
+        only_in_files=["first", "second", "not_reached"],
     )
-    rows.columns[1].justify = "left"
-    for effect in comparison.effects:
-        name = effect.first if effect.first == effect.second else f"{effect.second} against {effect.first}"
-        seeds = str(effect.pairs) if effect.pairs else "none in common"
-        rows.add_row(
-            effect.task,
-            name,
-            seeds,
-            _difference(effect.mean_accuracy),
-            _difference(effect.final_accuracy),
-            _ratio(effect),
-            f"{effect.target:.3f}" + (f" ({effect.not_reached} not)" if effect.not_reached else ""),
-        )
-    return rows
 
 
-def _difference(difference: Interval) -> str:
+def _row(effect: Effect) -> tuple[Cell | Value, ...]:
+    name = effect.first if effect.first == effect.second else f"{effect.second} against {effect.first}"
+    reached = f"{effect.target:.3f}" + (f" ({effect.not_reached} not)" if effect.not_reached else "")
+    return (
+        effect.task,
+        name,
+        effect.first,
+        effect.second,
+        cell(effect.pairs, str(effect.pairs) if effect.pairs else "none in common"),
+        _difference(effect.mean_accuracy),
+        _difference(effect.final_accuracy),
+        _ratio(effect),
+        cell(effect.target, reached),
+        effect.not_reached,
+    )
+
+
+def _difference(difference: Interval) -> Cell:
     width = "" if isnan(difference.half) else f" ± {difference.half:.4f}"
-    return f"{difference.mean:+.4f}{width}{_mark(difference)}"
+    ends = (difference.low, difference.high)
+    return cell(difference.mean, f"{difference.mean:+.4f}{width}{_mark(difference)}", ends=ends)
 
 
-def _ratio(effect: Effect) -> str:
+def _ratio(effect: Effect) -> Cell:
     mean, low, high = effect.energy_ratio
     if not isfinite(mean):
-        return "-"
+        return cell(None, "-", ends=(nan, nan))
     ends = "" if isnan(low) else f" ({low:.3f} to {high:.3f})"
-    return f"{mean:.3f}{ends}{_mark(effect.log_energy_ratio)}"
+    return cell(mean, f"{mean:.3f}{ends}{_mark(effect.log_energy_ratio)}", ends=(low, high))
 
 
 def _mark(difference: Interval) -> str:

@@ -6,16 +6,22 @@ a terminal would obey are spelled out. Where a style is wanted, it is given besi
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.progress import Task, TextColumn
-from rich.table import Table
 from rich.text import Text
 
 from dmafl.base.errors import visible
+from dmafl.reports.tables.latex import latex_table
+from dmafl.reports.tables.printed import as_csv, as_json
+from dmafl.reports.tables.table import Table
+from dmafl.reports.terminal.shown_table import shown_table
 
 PLAIN_WIDTH = 160
+Form = Literal["", "json", "csv", "latex"]
+"""What a command prints: tables for a person, or for other programs."""
 
 
 class Terminal(Console):
@@ -26,11 +32,19 @@ class Terminal(Console):
 
     def print(self, *objects: Any, **settings: Any) -> None:
         """Print texts and tables; a text may have several lines."""
-        shown = (
-            Text(self._known(visible(thing, lines=True))) if isinstance(thing, str) else thing
-            for thing in objects
-        )
-        super().print(*shown, **settings)
+        super().print(*map(self._shown, objects), **settings)
+
+    def note(self, text: str, **settings: Any) -> None:
+        """Print a sentence that belongs to the outcome, not to how it goes."""
+        self.print(text, **settings)
+
+    def finish(self) -> None:
+        """All is printed."""
+
+    def _shown(self, thing: Any) -> Any:
+        if isinstance(thing, str):
+            return Text(self._known(visible(thing, lines=True)))
+        return shown_table(thing) if isinstance(thing, Table) else thing
 
     def render_str(
         self, text: str, *, style: Any = "", justify: Any = None, overflow: Any = None, **_: Any
@@ -51,15 +65,44 @@ class NameColumn(TextColumn):
         return Text(visible(self.text_format.format(task=task)), style=self.style, justify=self.justify)
 
 
-def console() -> Terminal:
-    """A console on standard output."""
+class Collecting(Terminal):
+    """For other programs: tables are kept and printed at the end as JSON, CSV or LaTeX; all else goes to stderr."""
+
+    def __init__(self, form: Form) -> None:
+        super().__init__(stderr=True)
+        if not self.is_terminal:
+            self.width = PLAIN_WIDTH
+        self._form = form
+        self._tables: list[Table] = []
+        self._notes: list[str] = []
+
+    def print(self, *objects: Any, **settings: Any) -> None:
+        """Keep tables, and print texts on standard error."""
+        self._tables += [thing for thing in objects if isinstance(thing, Table)]
+        others = [thing for thing in objects if not isinstance(thing, Table)]
+        if others:
+            super().print(*others, **settings)
+
+    def note(self, text: str, **settings: Any) -> None:
+        """Keep a sentence of the outcome, and print it on standard error."""
+        self._notes.append(text)
+        super().note(text, **settings)
+
+    def finish(self) -> None:
+        """Print what is kept on standard output."""
+        if self._form == "json":
+            text = as_json(self._tables, self._notes)
+        elif self._form == "csv":
+            text = as_csv(self._tables)
+        else:
+            text = "\n".join(map(latex_table, self._tables))
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def console(form: Form = "") -> Terminal:
+    """A console on standard output: for a person, or for other programs."""
+    if form:
+        return Collecting(form)
     plain = Terminal()
     return plain if plain.is_terminal else Terminal(width=PLAIN_WIDTH, color_system=None)
-
-
-def table(title: str, *columns: str) -> Table:
-    """An empty table; the first column is text, the others are numbers."""
-    made = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
-    for position, column in enumerate(columns):
-        made.add_column(column, justify="left" if position == 0 else "right", overflow="fold")
-    return made

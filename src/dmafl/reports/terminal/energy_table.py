@@ -2,73 +2,70 @@
 
 from __future__ import annotations
 
-from rich.table import Table
+from collections.abc import Sequence
 
-from dmafl.reports.numbers import number
-from dmafl.reports.terminal.console import table
+import numpy as np
+
+from dmafl.reports.tables.table import Cell, Table, Value, cell, count
 from dmafl.schedule.jobs import Schedule, realised_staleness
 from dmafl.schedule.timeline import Timeline, energy_J
 from dmafl.world.world import World
 
+JOULES = {"uplink_J": "uplink [J]", "compute_J": "compute [J]", "downlink_J": "downlink [J]"}
+
 
 def task_energy_table(world: World, schedule: Schedule, timeline: Timeline) -> Table:
     """One row per task: jobs, devices used, steps, staleness, idle and busy time, energy by phase."""
-    rows = table(
-        "Schedule",
-        "task",
-        "jobs",
-        "devices",
-        "SGD steps",
-        "staleness",
-        "ends [s]",
-        "idle [s]",
-        "uplink [J]",
-        "compute [J]",
-        "downlink [J]",
-        "total [J]",
-    )
+    columns = {
+        "task": "task",
+        "jobs": "jobs",
+        "devices": "devices",
+        "steps": "SGD steps",
+        "staleness": "staleness",
+        "end_s": "ends [s]",
+        "idle_s": "idle [s]",
+        **JOULES,
+        "total_J": "total [J]",
+    }
     energy = energy_J(world, schedule, timeline)
     stale = realised_staleness(schedule, world.task_count)
-    for j, name in enumerate(world.task_names):
-        of_task = schedule.task == j
-        phases = energy[:, j].sum(axis=0)
-        rows.add_row(
+
+    def row(name: str, among: np.ndarray, staleness: int, phases: np.ndarray) -> Sequence[Cell | Value]:
+        return (
             name,
-            f"{of_task.sum():,}",
-            str(len(set(schedule.device[of_task].tolist()))),
-            f"{schedule.steps[of_task].sum():,.0f}",
-            str(stale[j]),
-            number(timeline.end_s[of_task].max(initial=0.0)),
-            number(timeline.idle_s[of_task].sum()),
-            *map(number, phases),
-            number(phases.sum()),
+            count(int(among.sum())),
+            len(set(schedule.device[among].tolist())),
+            cell(int(schedule.steps[among].sum()), f"{schedule.steps[among].sum():,.0f}"),
+            staleness,
+            float(timeline.end_s[among].max(initial=0.0)),
+            float(timeline.idle_s[among].sum()),
+            *map(float, phases),
+            float(phases.sum()),
         )
-    phases = energy.sum(axis=(0, 1))
-    rows.add_section()
-    rows.add_row(
-        "all",
-        f"{len(schedule):,}",
-        str(len(set(schedule.device.tolist()))),
-        f"{schedule.steps.sum():,.0f}",
-        str(stale.max()),
-        number(timeline.end_s.max(initial=0.0)),
-        number(timeline.idle_s.sum()),
-        *map(number, phases),
-        number(phases.sum()),
-    )
-    return rows
+
+    rows = [
+        row(name, schedule.task == j, int(stale[j]), energy[:, j].sum(axis=0))
+        for j, name in enumerate(world.task_names)
+    ]
+    everything = np.ones(len(schedule), dtype=bool)
+    rows.append(row("all", everything, int(stale.max()), energy.sum(axis=(0, 1))))
+    return Table.made("schedule", "Schedule", columns, rows, sums=1)
 
 
 def device_energy_table(world: World, schedule: Schedule, timeline: Timeline) -> Table:
     """One row per device: energy of each task, and the share of the battery it takes."""
     energy = energy_J(world, schedule, timeline)
     spent_J = energy[:, :, :2].sum(axis=2)
-    rows = table(
-        "Energy of devices (uplink + computation) [J]", "device", *world.task_names, "total", "of battery"
-    )
+    columns = {
+        "device": "device",
+        **{f"{name}_J": name for name in world.task_names},
+        "total_J": "total",
+        "battery_share": "of battery",
+    }
+    rows: list[Sequence[Cell | Value]] = []
     for i, name in enumerate(world.devices.id):
-        total = spent_J[i].sum()
-        rows.add_row(
-            name, *map(number, spent_J[i]), number(total), f"{total / world.devices.battery_J[i]:.3%}"
-        )
-    return rows
+        total = float(spent_J[i].sum())
+        share = total / float(world.devices.battery_J[i])
+        rows.append((name, *map(float, spent_J[i]), total, cell(share, f"{share:.3%}")))
+    title = "Energy of devices (uplink + computation) [J]"
+    return Table.made("device_energy", title, columns, rows)

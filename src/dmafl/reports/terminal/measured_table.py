@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
-from dmafl.calibration.estimate import Estimate
 from dmafl.calibration.measured import SET_BY_SCENARIO, Measured, MeasuredTask
 from dmafl.reports.numbers import number
-from dmafl.reports.terminal.console import table
+from dmafl.reports.tables.table import Cell, Table, cell, count
+from dmafl.reports.terminal.console import Terminal
 from dmafl.scenario.model import Scenario
 from dmafl.theory.calibrated import Calibration
 from dmafl.theory.calibration_fit import FEWEST_PROBES
@@ -35,41 +34,86 @@ SYMBOLS = {
 }
 
 
-def print_measured(out: Console, scenario: Scenario, measured: Measured) -> None:
+def print_measured(out: Terminal, scenario: Scenario, measured: Measured) -> None:
     """Print the tables of every task, and what to know before relying on them."""
     for name, task in measured.tasks.items():
         out.print(constants_table(scenario, name, task))
-        out.print(f"Constants took {number(task.cost.constants_s)} s of CPU time.")
+        out.note(f"Constants took {number(task.cost.constants_s)} s of CPU time.")
         if task.calibration is not None:
             out.print(calibration_table(name, task.calibration))
         for line in calibration_lines(task):
-            out.print(line, soft_wrap=True)
+            out.note(line, soft_wrap=True)
 
 
 def constants_table(scenario: Scenario, name: str, task: MeasuredTask) -> Table:
     """One row per constant; where devices have one each, the range over devices."""
-    rows = table(f"Constants of {name}", "constant", "symbol", "value", "spread", "samples", "method")
-    rows.columns[1].justify = rows.columns[5].justify = "left"
+    columns = {
+        "task": "task",
+        "constant": "constant",
+        "symbol": "symbol",
+        "value": "value",
+        "spread": "spread",
+        "used": "used",
+        "samples": "samples",
+        "method": "method",
+    }
+    rows = []
     for constant, symbol in SYMBOLS.items():
         if constant not in task.estimates:
             continue
         estimate = task.estimates[constant]
         given = getattr(scenario.theory, constant) if constant in SET_BY_SCENARIO else None
         value = _range(estimate.value)
+        shown = value.text
         if given is not None:
-            value = f"used: {number(given)} (set by the scenario), measured {value}"
-        rows.add_row(constant, symbol, value, _spread(estimate), f"{estimate.samples:,}", estimate.method)
-    return rows
+            shown = f"used: {number(given)} (set by the scenario), measured {shown}"
+        rows.append(
+            (
+                name,
+                constant,
+                symbol,
+                cell(value.value, shown, ends=value.ends),
+                _between(np.min(estimate.low), np.max(estimate.high)),
+                given,
+                count(estimate.samples),
+                estimate.method,
+            )
+        )
+    return Table.made(
+        "constants",
+        f"Constants of {name}",
+        columns,
+        rows,
+        left=["constant", "symbol", "method"],
+        intervals=["value", "spread"],
+        only_in_files=["task", "used"],
+    )
 
 
 def calibration_table(name: str, calibration: Calibration) -> Table:
     """One row per term of the prediction: its weight, and the values that probes had."""
-    rows = table(f"Prediction of the loss of {name}", "term", "weight", "in probes")
+    columns = {"task": "task", "term": "term", "weight": "weight", "in_probes": "in probes"}
     low, high = calibration.low, calibration.high
-    for term, weight in calibration.weights.terms().items():
-        seen = "" if term == "constant" else _between(getattr(low, term), getattr(high, term))
-        rows.add_row(term, number(weight), seen)
-    return rows
+    nothing = cell(None, ends=(nan, nan))
+    rows = [
+        (
+            name,
+            term,
+            float(weight),
+            nothing if term == "constant" else _between(getattr(low, term), getattr(high, term)),
+        )
+        for term, weight in calibration.weights.terms().items()
+    ]
+    title = f"Prediction of the loss of {name}"
+    return Table.made(
+        "prediction",
+        title,
+        columns,
+        rows,
+        left=["term"],
+        intervals=["in_probes"],
+        only_in_files=["task"],
+    )
 
 
 def calibration_lines(task: MeasuredTask) -> list[str]:
@@ -103,14 +147,12 @@ def calibration_lines(task: MeasuredTask) -> list[str]:
     return lines + ([f"Warning: {calibration.warning}"] if calibration.warning else [])
 
 
-def _range(value: Any) -> str:
-    return number(float(value)) if np.ndim(value) == 0 else _between(np.min(value), np.max(value))
+def _range(value: Any) -> Cell:
+    return _between(np.min(value), np.max(value))
 
 
-def _spread(estimate: Estimate) -> str:
-    return _between(np.min(estimate.low), np.max(estimate.high))
-
-
-def _between(low: Any, high: Any) -> str:
-    first, last = number(float(low)), number(float(high))
-    return first if first == last else f"{first} … {last}"
+def _between(low: Any, high: Any) -> Cell:
+    """A range; its value is the middle."""
+    ends = float(low), float(high)
+    first, last = map(number, ends)
+    return cell(sum(ends) / 2, first if first == last else f"{first} … {last}", ends=ends)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import nan
+from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from dmafl.reports.numbers import number
-from dmafl.reports.terminal.console import table
+from dmafl.reports.tables.table import Cell, Table, Value, cell
+from dmafl.reports.terminal.console import Terminal
 from dmafl.reports.terminal.energy_table import task_energy_table
 from dmafl.schedule.goal_limits import limits_used
 from dmafl.schedule.plan import Plan
 from dmafl.schedule.plan_status import PlanStatus
 
 
-def print_plan(out: Console, plan: Plan) -> None:
+def print_plan(out: Terminal, plan: Plan) -> None:
     """Tables of a plan: work and energy, then the terms of its quality, and what its solver says."""
     out.print(task_energy_table(plan.world, plan.schedule, plan.timeline))
     out.print(work_table(plan))
@@ -28,12 +29,19 @@ def print_plan(out: Console, plan: Plan) -> None:
         text = (
             f"{task}: {len(reached)} trainings of this plan reached {min(reached):.3f} to {max(reached):.3f}"
         )
-        out.print(text, highlight=False, markup=False)
+        out.note(text)
     for limit in limits_used(plan):
         text = f"{limit.name}: {number(limit.used)} {limit.unit} of {number(limit.limit)} ({limit.where})"
-        out.print(text, highlight=False, markup=False)
+        out.note(text)
     if plan.status is not PlanStatus.EXECUTABLE:
-        out.print(f"Status: {plan.status.sentence}", highlight=False, markup=False)
+        out.note(f"Status: {plan.status.sentence}")
+
+
+def plan_row(plan: Plan, gap: float | None, path: Path) -> Table:
+    """One row for other programs: objective, status, proven gap and file of a plan."""
+    columns = {"objective": "objective", "gap": "gap", "status": "status", "file": "file"}
+    row = (plan.objective, gap, str(plan.status), str(path))
+    return Table.made("plan", "The plan", columns, [row])
 
 
 def rehearsed(plan: Plan) -> dict[str, list[float]]:
@@ -45,49 +53,83 @@ def rehearsed(plan: Plan) -> dict[str, list[float]]:
 
 def work_table(plan: Plan) -> Table:
     """One row per task: smallest, mean and largest steps, batch, frequency and staleness, and the busiest device."""
-    rows = table("Work of a job", "task", "steps", "batch", "frequency [MHz]", "staleness", "busiest device")
+    columns = {
+        "task": "task",
+        "steps": "steps",
+        "batch": "batch",
+        "frequency_MHz": "frequency [MHz]",
+        "staleness": "staleness",
+        "busiest_device": "busiest device",
+        "its_jobs": "its jobs",
+    }
+    rows = []
     schedule = plan.schedule
     for j, name in enumerate(plan.world.task_names):
         of_task = schedule.task == j
         counts = np.bincount(schedule.device[of_task], minlength=plan.world.device_count)
         busiest = int(np.argmax(counts))
-        rows.add_row(
-            name,
-            _range(schedule.steps[of_task]),
-            _range(schedule.batch[of_task]),
-            _range(schedule.frequency_Hz[of_task] / 1e6),
-            _range(schedule.staleness[of_task]),
-            f"{plan.world.devices.id[busiest]} ({counts[busiest]} of {of_task.sum()})",
+        device = plan.world.devices.id[busiest]
+        rows.append(
+            (
+                name,
+                _range(schedule.steps[of_task]),
+                _range(schedule.batch[of_task]),
+                _range(schedule.frequency_Hz[of_task] / 1e6),
+                _range(schedule.staleness[of_task]),
+                cell(device, f"{device} ({counts[busiest]} of {of_task.sum()})"),
+                int(counts[busiest]),
+            )
         )
-    return rows
+    ranges = ["steps", "batch", "frequency_MHz", "staleness"]
+    return Table.made("work", "Work of a job", columns, rows, intervals=ranges, only_in_files=["its_jobs"])
 
 
 def terms_table(plan: Plan) -> Table:
     """One row per task: every term of its quality, and their sum."""
     names = list(plan.quality_parts(next(iter(plan.terms))))
-    rows = table(f"Quality ({plan.quality}), term by term", "task", *names, "sum")
-    for task, terms in plan.terms.items():
-        rows.add_row(task, *(number(terms[name]) for name in names), number(terms["quality"]))
-    return rows
+    columns = {"task": "task", **dict(zip(names, names, strict=True)), "quality": "sum"}
+    rows: list[tuple[Value, ...]] = [
+        (task, *(float(terms[name]) for name in names), float(terms["quality"]))
+        for task, terms in plan.terms.items()
+    ]
+    return Table.made("quality", f"Quality ({plan.quality}), term by term", columns, rows)
 
 
 def predicted_table(plan: Plan) -> Table:
     """One row per task: the loss and accuracy that it is predicted to reach, with an interval."""
     share = next(iter(plan.predicted.values())).confidence
-    rows = table("Prediction", "task", "aggregations", "loss", "accuracy", f"{share:.0%} of runs")
-    for task, expected in plan.predicted.items():
-        rows.add_row(
+    columns = {
+        "task": "task",
+        "aggregations": "aggregations",
+        "loss": "loss",
+        "accuracy": "accuracy",
+        "confidence": "confidence",
+        "of_runs": f"{share:.0%} of runs",
+    }
+    rows = [
+        (
             task,
-            str(plan.world.scenario.tasks[task].slots),
-            number(expected.loss),
-            f"{expected.accuracy:.3f}",
-            f"{expected.low:.3f} to {expected.high:.3f}",
+            plan.world.scenario.tasks[task].slots,
+            float(expected.loss),
+            cell(float(expected.accuracy), f"{expected.accuracy:.3f}"),
+            float(expected.confidence),
+            cell(
+                float(expected.accuracy),
+                f"{expected.low:.3f} to {expected.high:.3f}",
+                ends=(float(expected.low), float(expected.high)),
+            ),
         )
-    return rows
+        for task, expected in plan.predicted.items()
+    ]
+    return Table.made(
+        "prediction", "Prediction", columns, rows, intervals=["of_runs"], only_in_files=["confidence"]
+    )
 
 
-def _range(values: np.ndarray) -> str:
+def _range(values: np.ndarray) -> Cell:
+    """The mean, and the smallest and largest value."""
     if not len(values):
-        return "-"
+        return cell(None, "-", ends=(nan, nan))
     low, mean, high = float(values.min()), float(values.mean()), float(values.max())
-    return number(mean) if low == high else f"{number(mean)} ({number(low)} to {number(high)})"
+    text = number(mean) if low == high else f"{number(mean)} ({number(low)} to {number(high)})"
+    return cell(mean, text, ends=(low, high))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 from dmafl.base.files import columns_of
-from dmafl.reports.numbers import number
-from dmafl.reports.terminal.console import table
+from dmafl.reports.tables.table import Cell, Table, cell
 
 LONG = 1e4
 """From here on a number is shown with an exponent."""
@@ -26,21 +25,21 @@ def outcome_table(metrics: Any) -> Table:
     by_accuracy = bool(np.isfinite(columns["predicted_accuracy"].astype(float)).any())
     predicted = columns["predicted_accuracy" if by_accuracy else "predicted_loss"].astype(float)
     foreseen = bool(np.isfinite(predicted).any())
-    rows = table(
-        "Outcome (mean over seeds ± half the range)",
-        "task",
-        "scheme",
-        "aggregations",
-        "accuracy",
-        *(["predicted"] if by_accuracy else []),
-        "loss",
-        *(["predicted loss"] if foreseen and not by_accuracy else []),
-        "time [s]",
-        "devices [J]",
-        "base station [J]",
-        "energy [J]",
-    )
-    rows.columns[1].justify = "left"
+    titles = {
+        "task": "task",
+        "scheme": "scheme",
+        "seeds": "seeds",
+        "aggregations": "aggregations",
+        "accuracy": "accuracy",
+        "predicted_accuracy": "predicted",
+        "loss": "loss",
+        "predicted_loss": "predicted loss",
+        "time_s": "time [s]",
+        "devices_J": "devices [J]",
+        "station_J": "base station [J]",
+        "energy_J": "energy [J]",
+    }
+    rows = []
     for task in dict.fromkeys(columns["task"]):
         for scheme in dict.fromkeys(columns["scheme"]):
             of_scheme = (columns["task"] == task) & (columns["scheme"] == scheme)
@@ -56,29 +55,46 @@ def outcome_table(metrics: Any) -> Table:
                 for name in ("aggregation", "accuracy", "loss", "time_s", "energy_J")
             }
             own_J = columns["uplink_J"][last] + columns["compute_J"][last]
-            rows.add_row(
-                task,
-                scheme,
-                number(value["aggregation"].mean()),
-                _spread(value["accuracy"], 3),
-                *([_spread(predicted[last], 3)] if by_accuracy else []),
-                _spread(value["loss"], 3),
-                *([_spread(predicted[last], 3)] if foreseen and not by_accuracy else []),
-                number(value["time_s"].mean()),
-                number(own_J.mean()),
-                number(columns["downlink_J"][last].mean()),
-                number(value["energy_J"].mean()),
+            rows.append(
+                (
+                    str(task),
+                    str(scheme),
+                    len(last),
+                    float(value["aggregation"].mean()),
+                    _spread(value["accuracy"], 3),
+                    _spread(predicted[last], 3),
+                    _spread(value["loss"], 3),
+                    _spread(predicted[last], 3),
+                    float(value["time_s"].mean()),
+                    float(own_J.mean()),
+                    float(columns["downlink_J"][last].mean()),
+                    float(value["energy_J"].mean()),
+                )
             )
-        rows.add_section()
-    return rows
+    made = Table.made(
+        "outcome",
+        "Outcome (mean over seeds ± half the range)",
+        titles,
+        rows,
+        left=["scheme"],
+        intervals=["accuracy", "predicted_accuracy", "loss", "predicted_loss"],
+        only_in_files=["seeds"],
+        sections=["task"],
+    )
+    if by_accuracy:
+        return made.without("predicted_loss")
+    return made.without("predicted_accuracy", *([] if foreseen else ["predicted_loss"]))
 
 
-def _spread(values: Any, digits: int) -> str:
+def _spread(values: Any, digits: int) -> Cell:
+    """The mean over seeds, with the smallest and largest."""
+    values = np.asarray(values, dtype=float)
     values = values[np.isfinite(values)]
     if not len(values):
-        return ""
-    half = (values.max() - values.min()) / 2
-    return _short(values.mean(), digits) + (f" ± {_short(half, digits)}" if len(values) > 1 else "")
+        return cell(None, "", ends=(nan, nan))
+    low, mean, high = float(values.min()), float(values.mean()), float(values.max())
+    half = f" ± {_short((high - low) / 2, digits)}" if len(values) > 1 else ""
+    return cell(mean, f"{_short(mean, digits)}{half}", ends=(low, high))
 
 
 def _short(value: float, digits: int) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from rich.console import Console
-from rich.table import Table
+from math import nan
 
 from dmafl.experiments.sizing.confirm import Confirmed
 from dmafl.experiments.sizing.device_use import COUNTED, DeviceUse
@@ -13,76 +11,105 @@ from dmafl.experiments.sizing.front import aimed_tasks
 from dmafl.experiments.sizing.plan_summary import PlanSummary, TaskSummary
 from dmafl.experiments.sizing.sizing import Sizing, Varied
 from dmafl.reports.numbers import number
-from dmafl.reports.terminal.console import table
+from dmafl.reports.tables.table import Cell, Table, cell
+from dmafl.reports.terminal.console import Terminal
 
 MOST_DEVICES = 40
 """Devices that a table shows; of larger fleets, those that spend the most."""
-WIDEST_REASON = 40
+COSTS = {"fleet_J": "fleet [J]", "station_J": "station [J]", "end_s": "ends [s]"}
 LEAST_SHARE = 1e-5
 """Smaller shares of a battery are shown as less than this."""
 
 
-def print_sizing(out: Console, sizing: Sizing) -> None:
+def print_sizing(out: Terminal, sizing: Sizing) -> None:
     """All tables of a sizing, and a sentence for each question that it answers."""
     if sizing.varied is not None:
         out.print(varied_table(sizing.varied))
         word = "smallest" if sizing.varied.smallest else "largest"
-        out.print(f"The {word} {sizing.varied.key} that does: {number(sizing.varied.value)}")
+        out.note(f"The {word} {sizing.varied.key} that does: {number(sizing.varied.value)}")
     out.print(tasks_table(sizing))
-    out.print(device_table("What one training asks of each device", sizing.devices))
+    out.print(device_table("devices", "What one training asks of each device", sizing.devices))
     if sizing.times_per_day is not None:
         title = f"What a day asks of each device ({number(sizing.times_per_day)} times)"
-        out.print(device_table(title, sizing.per_day))
+        out.print(device_table("devices_per_day", title, sizing.per_day))
     if sizing.front:
         out.print(front_table(sizing))
     if sizing.confirmed:
-        out.print(confirmed_table("Trained", sizing, sizing.confirmed))
-        out.print(_in_words(sizing, sizing.confirmed))
+        out.print(confirmed_table("trained", "Trained", sizing, sizing.confirmed))
+        out.note(_in_words(sizing, sizing.confirmed))
     if sizing.off_table and sizing.off is not None:
         title = f"Trained with devices that are up to {sizing.off:.0%} slower and hungrier"
-        out.print(confirmed_table(title, sizing, sizing.off_table))
-        out.print(_in_words(sizing, sizing.off_table))
-        out.print(_changes(sizing))
+        out.print(confirmed_table("trained_off_table", title, sizing, sizing.off_table))
+        out.note(_in_words(sizing, sizing.off_table))
+        out.note(_changes(sizing))
 
 
 def tasks_table(sizing: Sizing) -> Table:
     """One row per task: goal, aggregations, joules, and the accuracy that is predicted."""
     goals, summary = sizing.plan.world.scenario.goals, sizing.summary
-    share = f"{goals.confidence:.0%} of runs"
-    rows = table("The plan", "task", "goal", "aggregations", "energy [J]", "predicted accuracy", share)
+    columns = {
+        "task": "task",
+        "goal": "goal",
+        "aggregations": "aggregations",
+        "energy_J": "energy [J]",
+        "predicted_accuracy": "predicted accuracy",
+        "of_runs": f"{goals.confidence:.0%} of runs",
+    }
+    rows = []
     for name, task in summary.tasks.items():
         least = None if goals.accuracy is None else goals.accuracy.of(name)
         largest = None if goals.loss is None else goals.loss.of(name)
         goal = f"accuracy {least:g}" if least is not None else "" if largest is None else f"loss {largest:g}"
-        rows.add_row(name, goal, str(task.aggregations), number(task.energy_J), *_predicted(task))
-    return rows
+        accuracy, band = _predicted(task)
+        ends = (nan if task.low is None else task.low, nan if task.high is None else task.high)
+        rows.append(
+            (
+                name,
+                goal,
+                int(task.aggregations),
+                float(task.energy_J),
+                cell(task.accuracy, accuracy),
+                cell(task.accuracy, band, ends=ends),
+            )
+        )
+    return Table.made("plan", "The plan", columns, rows, left=["goal"], intervals=["of_runs"])
 
 
-def device_table(title: str, devices: Sequence[DeviceUse]) -> Table:
+def device_table(key: str, title: str, devices: Sequence[DeviceUse]) -> Table:
     """One row per device, and their sum; of large fleets those that spend the most."""
     shown = list(devices)
     if len(shown) > MOST_DEVICES:
         shown = sorted(shown, key=lambda device: -device.energy_J)[:MOST_DEVICES]
         title += f": the {MOST_DEVICES} of {len(devices)} that spend the most"
-    joules = ("radio [J]", "CPU [J]", "total [J]")
-    rows = table(title, "device", "jobs", *joules, "battery", "up [MB]", "down [MB]", "busy [min]")
-    for device in shown:
-        rows.add_row(device.device, *_amounts(device, _percent(device.battery_share)))
-    rows.add_section()
+    columns = {
+        "device": "device",
+        "jobs": "jobs",
+        "uplink_J": "radio [J]",
+        "compute_J": "CPU [J]",
+        "energy_J": "total [J]",
+        "battery_share": "battery",
+        "sent_MB": "up [MB]",
+        "received_MB": "down [MB]",
+        "busy_min": "busy [min]",
+    }
     sums = {name: sum(getattr(device, name) for device in devices) for name in COUNTED}
-    rows.add_row("all", *_amounts(DeviceUse("all", battery_J=1.0, **sums), ""))
-    return rows
+    rows = [
+        (device.device, *_amounts(device, cell(device.battery_share, _percent(device.battery_share))))
+        for device in shown
+    ]
+    rows.append(("all", *_amounts(DeviceUse("all", battery_J=1.0, **sums), cell(None))))
+    return Table.made(key, title, columns, rows, sums=1)
 
 
 def varied_table(varied: Varied) -> Table:
     """One row per value that was tried: joules and time of its plan, or why there is none."""
-    rows = table(
-        "Values tried, by quick plans", varied.key, "fleet [J]", "station [J]", "ends [s]", "why not"
+    return Table.made(
+        "varied",
+        "Values tried, by quick plans",
+        {"value": varied.key, **COSTS, "why_not": "why not"},
+        ((cell(each.value, number(each.value)), *_costs(each.summary), each.why) for each in varied.tried),
+        left=["why_not"],
     )
-    rows.columns[-1].justify, rows.columns[-1].max_width = "left", WIDEST_REASON
-    for each in varied.tried:
-        rows.add_row(number(each.value), *_costs(each.summary), each.why)
-    return rows
 
 
 def front_table(sizing: Sizing) -> Table:
@@ -92,35 +119,44 @@ def front_table(sizing: Sizing) -> Table:
     narrow = len(tasks) > 2
     title = "Energy against predicted accuracy"
     title += "" if narrow else f" (in brackets: {scenario.goals.confidence:.0%} of runs)"
-    rows = table(title, "plan", "fleet [J]", "station [J]", "ends [s]", *tasks)
     plans = [("best" if not point.aimed else "", point.summary) for point in sizing.front if point.summary]
     plans = [(name, summary) for name, summary in plans if summary != sizing.summary]
     plans = [plan for place, plan in enumerate(plans) if plan not in plans[:place]]
     plans.append(("chosen", sizing.summary))
-    for name, summary in sorted(plans, key=lambda plan: plan[1].energy_J):
-        cells = [_with_band(summary.tasks[task], narrow) for task in tasks]
-        rows.add_row(name, *_costs(summary), *cells)
-    return rows
+    rows = (
+        (name, *_costs(summary), *(_with_band(summary.tasks[task], narrow) for task in tasks))
+        for name, summary in sorted(plans, key=lambda plan: plan[1].energy_J)
+    )
+    columns = {"plan": "plan", **COSTS, **{f"accuracy.{task}": task for task in tasks}}
+    return Table.made("front", title, columns, rows)
 
 
-def confirmed_table(title: str, sizing: Sizing, seeds: Sequence[Confirmed]) -> Table:
+def confirmed_table(key: str, title: str, sizing: Sizing, seeds: Sequence[Confirmed]) -> Table:
     """One row per seed: what was reached, and what it took."""
     tasks = aimed_tasks(sizing.plan.world.scenario)
-    joules = ("fleet [J]", "station [J]", "a device [J]")
-    trouble = any(seed.broken or seed.problem for seed in seeds)
-    rows = table(title, "seed", *tasks, *joules, "ends [s]", *(["broken"] if trouble else []))
+    columns = {
+        "seed": "seed",
+        **{f"accuracy.{task}": task for task in tasks},
+        "fleet_J": "fleet [J]",
+        "station_J": "station [J]",
+        "device_J": "a device [J]",
+        "end_s": "ends [s]",
+        "broken": "broken",
+    }
+    rows = []
     for seed in seeds:
-        broken = [seed.problem or ", ".join(seed.broken)] if trouble else []
+        broken = seed.problem or ", ".join(seed.broken)
         if seed.accuracy is None or seed.reached is None:
-            rows.add_row(str(seed.seed), *["-"] * (len(tasks) + 4), *broken)
+            rows.append((seed.seed, *[cell(None, "-")] * (len(tasks) + 4), broken))
             continue
         marks = {True: "yes", False: "no", None: ""}
-        cells = [f"{seed.accuracy[task]:.3f} {marks[seed.reached.get(task)]}" for task in tasks]
-        amounts = map(number, (seed.fleet_J, seed.station_J, seed.device_J, seed.end_s))
-        rows.add_row(str(seed.seed), *cells, *amounts, *broken)
-    if trouble:
-        rows.columns[-1].max_width = WIDEST_REASON // 2
-    return rows
+        cells = [
+            cell(seed.accuracy[task], f"{seed.accuracy[task]:.3f} {marks[seed.reached.get(task)]}")
+            for task in tasks
+        ]
+        rows.append((seed.seed, *cells, seed.fleet_J, seed.station_J, seed.device_J, seed.end_s, broken))
+    made = Table.made(key, title, columns, rows, left=["broken"])
+    return made if any(seed.broken or seed.problem for seed in seeds) else made.without("broken")
 
 
 def _in_words(sizing: Sizing, seeds: Sequence[Confirmed]) -> str:
@@ -168,16 +204,16 @@ def _limits(sizing: Sizing) -> list[float | None]:
     return [goals.device_energy_J, goals.fleet_energy_J, goals.station_energy_J, goals.deadline_s]
 
 
-def _amounts(device: DeviceUse, share: str) -> list[str]:
+def _amounts(device: DeviceUse, share: Cell) -> list[Cell]:
     joules = map(_short, (device.uplink_J, device.compute_J, device.energy_J))
     rest = map(_short, (device.sent_MB, device.received_MB, device.busy_min))
-    return [number(device.jobs), *joules, share, *rest]
+    return [cell(device.jobs, number(device.jobs)), *joules, share, *rest]
 
 
-def _costs(summary: PlanSummary | None) -> list[str]:
+def _costs(summary: PlanSummary | None) -> list[Cell]:
     if summary is None:
-        return ["-"] * 3
-    return [number(value) for value in (summary.fleet_J, summary.station_J, summary.end_s)]
+        return [cell(None, "-")] * 3
+    return [cell(float(value)) for value in (summary.fleet_J, summary.station_J, summary.end_s)]
 
 
 def _predicted(task: TaskSummary) -> tuple[str, str]:
@@ -186,15 +222,15 @@ def _predicted(task: TaskSummary) -> tuple[str, str]:
     return f"{task.accuracy:.3f}", f"{task.low:.3f} to {task.high:.3f}"
 
 
-def _with_band(task: TaskSummary, narrow: bool) -> str:
+def _with_band(task: TaskSummary, narrow: bool) -> Cell:
     accuracy, band = _predicted(task)
-    return accuracy if narrow or not accuracy else f"{accuracy} ({band})"
+    return cell(task.accuracy, accuracy if narrow or not accuracy else f"{accuracy} ({band})")
 
 
 def _percent(share: float) -> str:
     return f"{share:.3%}" if share >= LEAST_SHARE or share == 0 else f"<{LEAST_SHARE:.3%}"
 
 
-def _short(value: float) -> str:
+def _short(value: float) -> Cell:
     """A number with three significant digits."""
-    return f"{value:,.3g}" if abs(value) < 1000 else number(value)
+    return cell(value, f"{value:,.3g}" if abs(value) < 1000 else number(value))

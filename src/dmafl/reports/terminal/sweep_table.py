@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from math import isnan
 from typing import Any
 
-from rich.table import Table
-
 from dmafl.base.statistics import Interval
 from dmafl.experiments.sweep.point import shown
 from dmafl.experiments.sweep.summary import groups
 from dmafl.reports.numbers import number
-from dmafl.reports.terminal.console import table
+from dmafl.reports.tables.table import Cell, Table, Value, cell
 
 
 def _three(value: float) -> str:
@@ -43,26 +41,32 @@ def sweep_table(rows: Any, keys: Sequence[str]) -> Table:
     there = [name for name in COLUMNS if any(group.values[name].n for group in all_groups)]
     if not any(group.values["diverged"].mean > 0 for group in all_groups):
         there = [name for name in there if name != "diverged"]
-    made = table(
+    return Table.made(
+        "sweep",
         "Sweep (mean over seeds ± half of the 95% t-interval)",
-        *keys,
-        "task",
-        *(COLUMNS[name][0] for name in there),
+        {key: key for key in keys} | {"task": "task"} | {name: COLUMNS[name][0] for name in there},
+        (
+            (
+                *(cell(_value(setting), shown(setting)) for setting in group.settings),
+                group.task,
+                *(_cell(name, group.values[name]) for name in there),
+            )
+            for group in all_groups
+        ),
+        left=["task"],
+        intervals=[name for name in there if name in WIDE],
+        sections=keys,
     )
-    made.columns[len(keys)].justify = "left"
-    before: tuple[Any, ...] | None = None
-    for group in all_groups:
-        if before is not None and group.settings != before:
-            made.add_section()
-        before = group.settings
-        cells = [_cell(name, group.values[name]) for name in there]
-        made.add_row(*map(shown, group.settings), group.task, *cells)
-    return made
 
 
-def _cell(name: str, values: Interval) -> str:
+def _value(setting: Any) -> Value:
+    return setting if isinstance(setting, str | int | float | bool | None) else shown(setting)
+
+
+def _cell(name: str, values: Interval) -> Cell:
+    ends = (values.low, values.high) if name in WIDE else None
     if not values.n:
-        return ""
+        return cell(None, "", ends=ends)
     write = COLUMNS[name][1]
     width = "" if isnan(values.half) or name not in WIDE else f" ± {write(values.half)}"
-    return f"{write(values.mean)}{width}"
+    return cell(values.mean, f"{write(values.mean)}{width}", ends=ends)

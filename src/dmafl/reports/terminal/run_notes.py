@@ -1,0 +1,55 @@
+"""What is to be said beside the outcome of a run: where its data came from, and which devices it lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from dmafl.experiments.run.manifest import Manifest
+
+MEANS = {
+    "battery": "by their batteries",
+    "window": "by the window",
+    "left": "because the device left",
+    "refused": "because what they sent was refused",
+}
+"""Why a device got no more orders of a task, in words."""
+MOST_NAMED = 5
+"""Devices that a sentence names."""
+
+
+def data_note(manifest: Manifest) -> str:
+    """Which data each task was trained on, and from where."""
+    parts = []
+    for task, data in manifest.data.items():
+        name = data.dataset + (" (a stand-in)" if data.stand_in else "")
+        where = "the embedded sample" if data.source == "embedded" else data.source
+        parts.append(f"{task} from {where}" if name == task else f"{task}: {name} from {where}")
+    return f"Data: {'; '.join(parts)}."
+
+
+def lost_notes(manifest: Manifest) -> list[str]:
+    """For each scheme and seed: pairs of device and task that got no more orders, and what was missed."""
+    notes = []
+    for name in manifest.run_names:
+        outcome = manifest.scheme_run(name).outcome
+        if outcome is None or not outcome.lost:
+            continue
+        reasons = Counter(loss.reason for loss in outcome.lost)
+        why = ", ".join(f"{number:,} {MEANS.get(reason, reason)}" for reason, number in reasons.items())
+        lost = sorted({loss.device for loss in outcome.lost})
+        ids = manifest.world(name.seed).devices.id
+        named = ", ".join(ids[i] for i in lost[:MOST_NAMED])
+        more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
+        pairs = (
+            "1 device and task"
+            if len(outcome.lost) == 1
+            else f"{len(outcome.lost):,} pairs of device and task"
+        )
+        text = f"{name.scheme}, seed {name.seed}: {pairs} ended early, {why} (device {named}{more})."
+        short = [
+            f"{task} made {done.aggregations:,} of {done.slots:,} aggregations"
+            for task, done in outcome.tasks.items()
+            if done.aggregations < done.slots
+        ]
+        notes.append(f"{text} {'; '.join(short)}." if short else text)
+    return notes

@@ -1,0 +1,58 @@
+"""Every command that prints a table, carried out once on small files; what it prints is kept as values."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dmafl.cli.app import command_line
+from dmafl.reports.tables.table import Table
+from dmafl.reports.terminal.console import Terminal
+from support.tiny_files import Files
+
+
+def commands(files: Files, folder: Path) -> dict[str, tuple[object, ...]]:
+    """The arguments of each command, in an order in which they can be carried out."""
+    fixed = (files.scenario, "--data-dir", files.data)
+    run, one = folder / "run", ("--workers", 1)
+    return {
+        "check": ("check", *fixed),
+        "data list": ("data", "list"),
+        "measure": ("measure", *fixed, *one, "--probes", 0, "-o", folder / "measured.json"),
+        "plan": (
+            *("plan", *fixed, "--quality", "printed", "--effort", 0.1, "--devices"),
+            *("--measured", folder / "measured.json", "-o", folder / "plan.json"),
+        ),
+        "run": (
+            *("run", *fixed, *one, "--scheme", "fedasync", "--scheme", "fedavg-full"),
+            *("--seeds", "0-2", "--devices", "-o", run),
+        ),
+        "verify": ("verify", run),
+        "compare": ("compare", run, "--schemes", "fedasync,fedavg-full"),
+        "sweep": (
+            *("sweep", *fixed, *one, "--scheme", "fedasync", "--set", "tasks.*.mixing=0.3,0.6"),
+            *("--seeds", "0-1", "-o", folder / "sweep"),
+        ),
+        "licences": ("licences",),
+        "doctor": ("doctor",),
+    }
+
+
+def printed_by(files: Files, folder: Path) -> dict[str, list[Any]]:
+    """What each command gives to the terminal: tables and texts."""
+    printed: dict[str, list[Any]] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("DMAFL_DATA_DIR", raising=False)
+        patch.setenv("DMAFL_CACHE_DIR", str(folder / "cache"))
+        for name, arguments in commands(files, folder).items():
+            seen = printed[name] = []
+            patch.setattr(Terminal, "print", lambda _, *objects, to=seen, **__: to.extend(objects))
+            patch.setattr(sys, "argv", ["dmafl", *map(str, arguments)])
+            with contextlib.suppress(SystemExit):
+                command_line()
+            assert any(isinstance(thing, Table) for thing in seen), (name, seen)
+    return printed
