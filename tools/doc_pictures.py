@@ -13,7 +13,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from dmafl.data import find, partition
 from dmafl.reports.figures.timeline import COLOURS
-from dmafl.scenario.presets import preset
+from dmafl.scenario.preset import preset
 from dmafl.world.physics.path_loss import linear, noise_W_per_Hz, path_loss_dB
 from dmafl.world.physics.transmission import mean_rayleigh_rate_bit_s, rate_bit_s, transfer_s
 from dmafl.world.world import World

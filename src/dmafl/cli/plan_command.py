@@ -80,7 +80,6 @@ def plan(
     from dmafl.planning.lower_bound import lower_bound
     from dmafl.planning.plan import prepare
     from dmafl.reports.figures.saving import check_picture
-    from dmafl.reports.figures.timeline import draw_timeline
     from dmafl.reports.figures.trace import draw_trace
     from dmafl.reports.terminal.console import console
     from dmafl.reports.terminal.measure_view import MeasureView
@@ -136,7 +135,7 @@ def plan(
     )
     out.print(f"Objective {made.objective:.6g}{gap}. Wrote {output}", highlight=False, markup=False)
     if picture is not None:
-        draw_timeline(made.world, made.schedule, made.timeline, picture)
+        made.plot(picture)
         out.print(f"Timeline: {picture}", highlight=False, markup=False)
     if trace is not None:
         draw_trace(iterations, trace, final=made.objective)

@@ -124,5 +124,7 @@ def _print(done: Run, scenario: Path, out: Console) -> None:
         )
     for note in notes:
         out.print(note, highlight=False, markup=False)
-    pictures = done.plot().name, done.plot_quality().name
+    pictures = "accuracy.png", "quality.png"
+    done.plot(done.path / pictures[0])
+    done.plot_quality(done.path / pictures[1])
     out.print(f"Metrics, periods, models and pictures: {done.path} ({', '.join(pictures)})", highlight=False)

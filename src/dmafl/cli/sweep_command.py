@@ -79,7 +79,9 @@ def sweep(
     out.print(sweep_table(done.table, done.keys))
     for point, problem in done.failures.items():
         out.print(f"{point} cannot be done: {problem}", highlight=False, markup=False)
-    pictures = ", ".join(path.name for path in done.plot())
+    pictures = "pareto.png, responses.png"
+    done.plot(done.path / "pareto.png")
+    done.plot_responses(done.path / "responses.png")
     out.print(
         f"Table, points and pictures: {output} (sweep.parquet, {pictures})", highlight=False, markup=False
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dmafl.reports.figures.palette import colour, look
 from dmafl.reports.figures.run_panels import RunPanels, mark_every
-from dmafl.reports.figures.saving import label, save_figure
+from dmafl.reports.figures.saving import label
 
 PANELS = (
     ("test loss", (("loss", "-", "reached"), ("predicted_loss", "--", "predicted"))),
@@ -23,8 +22,8 @@ ROOM = 1e4
 """How many times the largest other value the axis goes up for the printed bound."""
 
 
-def draw_quality(metrics: Any, path: str | Path) -> None:
-    """Write a PNG, SVG or PDF of the metrics table of a run; curves are means over seeds."""
+def quality_figure(metrics: Any) -> Any:
+    """The metrics table of a run as a figure; curves are means over seeds."""
     panels = RunPanels(metrics, len(PANELS), 11, 1.4, sharex="row")
     for panel, task, column in panels.each():
         quantity, curves = PANELS[column]
@@ -38,7 +37,7 @@ def draw_quality(metrics: Any, path: str | Path) -> None:
             panel.set_yscale("log")
             _cut(panel, panels.columns, panels.columns["task"] == task)
     _legends(panels)
-    save_figure(panels.figure, path)
+    return panels.figure
 
 
 def _legends(panels: RunPanels) -> None:

@@ -8,12 +8,12 @@ from rich.console import Console
 from rich.table import Table
 
 from dmafl.experiments.sizing.confirm import Confirmed
-from dmafl.experiments.sizing.device_use import COUNTED, DeviceUse
 from dmafl.experiments.sizing.front import aimed_tasks
 from dmafl.experiments.sizing.plan_summary import PlanSummary, TaskSummary
 from dmafl.experiments.sizing.sizing import Sizing, Varied
 from dmafl.reports.numbers import number
 from dmafl.reports.terminal.console import table
+from dmafl.schedule.device_use import COUNTED, DeviceUse
 
 MOST_DEVICES = 40
 """Devices that a table shows; of larger fleets, those that spend the most."""
