@@ -23,7 +23,7 @@ def main(output: Path) -> None:
     schedule = dmafl.round_robin(world, in_flight=4)
     plan = dmafl.Plan(world, schedule)
     dmafl.write_plan(plan, output / "plan.json")
-    dmafl.draw_timeline(world, schedule, plan.timeline, output / "timeline.png")
+    plan.plot(output / "timeline.png")
 
     out.print(task_energy_table(world, schedule, plan.timeline))
     out.print(device_energy_table(world, schedule, plan.timeline))

@@ -5,7 +5,6 @@ import tempfile
 from pathlib import Path
 
 import dmafl
-from dmafl.scenario.toml import from_plain
 
 SLOTS, DEVICES, WALL_FROM = 12, 3, 6
 
@@ -24,13 +23,11 @@ def write_trace(path):
 
 with tempfile.TemporaryDirectory() as folder:
     write_trace(Path(folder) / "gains.csv")
-    scenario = from_plain(
-        {
-            "preset": "demo",
-            "fleet": {"devices": DEVICES},
-            "channel": {"kind": "trace", "file": "gains.csv"},
-            "tasks": {"digits": {"dataset": "mnist", "slots": SLOTS}},
-        }
+    scenario = dmafl.preset(
+        "demo",
+        devices=DEVICES,
+        channel={"kind": "trace", "file": "gains.csv"},
+        tasks={"digits": {"dataset": "mnist", "slots": SLOTS}},
     ).in_folder(Path(folder))
     world = dmafl.World.resolve(scenario)
     plan = dmafl.Plan(world, dmafl.round_robin(world, in_flight=1))

@@ -11,7 +11,6 @@ from torch import nn
 import dmafl
 from dmafl.data import Dataset
 from dmafl.data.dataset import content_sha256
-from dmafl.scenario.toml import from_plain
 
 rng = np.random.default_rng(0)
 labels, images = rng.integers(0, 3, 600, np.uint8), rng.integers(0, 100, (600, 8, 8), np.uint8)
@@ -34,7 +33,7 @@ def linear():
 
 
 task = {"model": "custom", "parameters": 195, "flops_per_sample": 1170, "learning_rate": 0.5, "samples": 100}
-scenario = from_plain({"preset": "demo", "fleet": {"devices": 3}, "tasks": {"rows": task | {"slots": 10}}})
+scenario = dmafl.preset("demo", devices=3, tasks={"rows": task | {"slots": 10}})
 brought = {"datasets": {"rows": rows}, "models": {"rows": linear}}
 with tempfile.TemporaryDirectory() as folder:
     run = dmafl.run(scenario, schemes=["fedasync"], output=folder, **brought)

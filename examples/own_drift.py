@@ -5,7 +5,6 @@ import tempfile
 import numpy as np
 
 import dmafl
-from dmafl.scenario.toml import from_plain
 from dmafl.world.drift.streams import View
 
 
@@ -26,7 +25,7 @@ class DayAndNight:
 
 task = {"dataset": "mnist", "slots": 25, "samples": 100, "idle_max_s": 0.1, "window_s": 4.0}
 task["drift"] = {"kind": "none"}  # the stream above takes its place
-scenario = from_plain({"preset": "demo", "fleet": {"devices": 3}, "tasks": {"digits": task}})
+scenario = dmafl.preset("demo", devices=3, tasks={"digits": task})
 with tempfile.TemporaryDirectory() as folder:
     run = dmafl.run(scenario, schemes=["fedasync"], streams={"digits": DayAndNight}, output=folder)
     periods, last = run.periods.to_pylist(), run.metrics.to_pylist()[-1]

@@ -5,7 +5,6 @@ import tempfile
 from torch import nn
 
 import dmafl
-from dmafl.scenario.toml import from_plain
 
 
 def network():
@@ -25,7 +24,7 @@ task = {
     "slots": 20,
     "window_s": 100.0,
 }
-scenario = from_plain({"preset": "demo", "fleet": {"devices": 3}, "tasks": {"digits": task}})
+scenario = dmafl.preset("demo", devices=3, tasks={"digits": task})
 
 with tempfile.TemporaryDirectory() as folder:
     run = dmafl.run(scenario, schemes=["fedasync"], models={"digits": network}, output=folder)

@@ -6,7 +6,6 @@ import numpy as np
 
 import dmafl
 from dmafl.data import find
-from dmafl.scenario.toml import from_plain
 from dmafl.world.drift.streams import View
 
 
@@ -25,7 +24,7 @@ class OneDigitEach:
 
 
 task = {"slots": 20, "samples": 200, "drift": {"kind": "none"}}
-scenario = from_plain({"preset": "demo", "tasks": {"mnist": task}})
+scenario = dmafl.preset("demo", tasks={"mnist": task})
 accuracy = {}
 for name, streams in {"Dirichlet": {}, "one digit each": {"mnist": OneDigitEach}}.items():
     with tempfile.TemporaryDirectory() as folder:

@@ -3,7 +3,6 @@
 import tempfile
 
 import dmafl
-from dmafl.scenario.toml import from_plain
 from dmafl.schemes.draws import Drawn
 from dmafl.schemes.mixing import mix_at_once
 
@@ -45,7 +44,7 @@ def nearest(world):
     return [Nearest(world, j, task) for j, task in enumerate(world.scenario.tasks.values())]
 
 
-scenario = from_plain({"preset": "demo", "tasks": {"mnist": {"slots": 30}}})
+scenario = dmafl.preset("demo", tasks={"mnist": {"slots": 30}})
 schemes = ["nearest", "fedasync"]
 with tempfile.TemporaryDirectory() as folder:
     run = dmafl.run(scenario, schemes=schemes, own_schemes={"nearest": nearest}, output=folder)

@@ -1,14 +1,12 @@
 """Plan without training: what does a better model cost? Three weights of the loss, three plans."""
 
 import dmafl
-from dmafl.scenario.keys import with_values
-from dmafl.scenario.toml import from_plain
 
 measured = dmafl.measure(dmafl.preset("demo"))  # comes with the package; any other scenario is measured first
-scenario = from_plain({"preset": "demo", "tasks": {"mnist": {"slots": 10}}})
+scenario = dmafl.preset("demo", tasks={"mnist": {"slots": 10}})
 
 for weight in (0.0001, 0.01, 1.0):  # joules that one unit of loss may cost
-    weighted = with_values(scenario, {"objective.quality_weight_calibrated": weight})
+    weighted = scenario.with_({"objective.quality_weight_calibrated": weight})
     plan = dmafl.plan(weighted, measured=measured, effort=1)
     terms = plan.terms["mnist"]
     energy = sum(terms[f"{phase}_J"] for phase in ("uplink", "compute", "downlink"))

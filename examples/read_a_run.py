@@ -2,18 +2,16 @@
 
 import sys
 import tempfile
-from pathlib import Path
 
 import dmafl
-from dmafl.scenario.toml import from_plain
 
 if len(sys.argv) > 1:
-    run = dmafl.Run(Path(sys.argv[1]))
+    run = dmafl.Run(sys.argv[1])
 else:
-    scenario = from_plain({"preset": "demo", "tasks": {"mnist": {"slots": 20}}})
+    scenario = dmafl.preset("demo", tasks={"mnist": {"slots": 20}})
     run = dmafl.run(scenario, schemes=["fedasync", "fedbuff"], output=tempfile.mkdtemp())
 
-metrics, periods = run.metrics.to_pandas(), run.periods.to_pandas()
+metrics, periods = run.to_pandas(), run.to_pandas("periods")
 
 last = metrics.groupby(["scheme", "task"]).last()
 for (scheme, task), row in last.iterrows():

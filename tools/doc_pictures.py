@@ -17,7 +17,7 @@ from dmafl.calibration.measure import measure
 from dmafl.data import find, partition
 from dmafl.experiments.run.run import run
 from dmafl.reports.figures.timeline import COLOURS
-from dmafl.scenario.presets import preset
+from dmafl.scenario.preset import preset
 from dmafl.scenario.toml import from_plain
 from dmafl.world.physics.path_loss import linear, noise_W_per_Hz, path_loss_dB
 from dmafl.world.physics.transmission import mean_rayleigh_rate_bit_s, rate_bit_s, transfer_s

@@ -25,7 +25,7 @@ from dmafl.reports.figures.saving import save_figure
 from dmafl.reports.figures.study import figures
 from dmafl.reports.study import derive
 from dmafl.reports.tables.markdown import NOT_RUN, markdown_table
-from dmafl.scenario.presets import preset
+from dmafl.scenario.preset import preset
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reproduction.md"

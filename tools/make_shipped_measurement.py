@@ -37,7 +37,7 @@ def main() -> None:
     from dmafl.reports.terminal.console import console
     from dmafl.reports.terminal.measure_view import MeasureView
     from dmafl.reports.terminal.measured_table import print_measured
-    from dmafl.scenario.presets import preset
+    from dmafl.scenario.preset import preset
 
     out = console()
     with MeasureView(out) as view:

@@ -10,7 +10,8 @@ from typing import Any
 from dmafl.scenario.draws import Draw
 from dmafl.scenario.fields import FieldRow, Section, rows
 from dmafl.scenario.model import Drift, Scenario, Task
-from dmafl.scenario.presets import NAMES, preset
+from dmafl.scenario.preset import preset
+from dmafl.scenario.presets import NAMES
 from dmafl.scenario.toml import dumps
 
 INTRODUCTION = """\

@@ -22,7 +22,7 @@ from dmafl.calibration.random_jobs import probe_plan, random_jobs
 from dmafl.planning.infeasible import Infeasible
 from dmafl.scenario.keys import with_values
 from dmafl.scenario.model import Scenario
-from dmafl.scenario.presets import preset
+from dmafl.scenario.preset import preset
 from dmafl.scenario.toml import from_plain
 from dmafl.theory.course import predict_accuracy
 from dmafl.training.trainer import Components, Trainer

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from dmafl.experiments.sweep.sweep import sweep
     from dmafl.experiments.sweep.sweep_folder import Sweep
     from dmafl.planning.plan import plan
-    from dmafl.reports.figures.timeline import draw_timeline
+    from dmafl.planning.replan import State, replan
     from dmafl.reports.html.report import report
     from dmafl.scenario.model import Scenario
-    from dmafl.scenario.presets import preset
+    from dmafl.scenario.preset import preset
     from dmafl.scenario.toml import load, save
     from dmafl.schedule.build import round_robin
     from dmafl.schedule.jobs import Schedule
@@ -42,17 +42,18 @@ _HOMES = {
     "Plan": "dmafl.schedule.plan",
     "Scenario": "dmafl.scenario.model",
     "Schedule": "dmafl.schedule.jobs",
+    "State": "dmafl.planning.replan",
     "Sizing": "dmafl.experiments.sizing.sizing",
     "Sweep": "dmafl.experiments.sweep.sweep_folder",
     "World": "dmafl.world.world",
     "compare": "dmafl.experiments.compare.compare",
-    "draw_timeline": "dmafl.reports.figures.timeline",
     "load": "dmafl.scenario.toml",
     "measure": "dmafl.calibration.measure",
     "plan": "dmafl.planning.plan",
-    "preset": "dmafl.scenario.presets",
+    "preset": "dmafl.scenario.preset",
     "read_measured": "dmafl.calibration.measured",
     "read_plan": "dmafl.schedule.plan_files",
+    "replan": "dmafl.planning.replan",
     "report": "dmafl.reports.html.report",
     "round_robin": "dmafl.schedule.build",
     "run": "dmafl.experiments.run.run",
@@ -74,17 +75,18 @@ __all__ = [
     "Scenario",
     "Schedule",
     "Sizing",
+    "State",
     "Sweep",
     "World",
     "__version__",
     "compare",
-    "draw_timeline",
     "load",
     "measure",
     "plan",
     "preset",
     "read_measured",
     "read_plan",
+    "replan",
     "report",
     "round_robin",
     "run",

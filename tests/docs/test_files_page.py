@@ -138,8 +138,8 @@ def looked(tmp_path_factory: pytest.TempPathFactory) -> tuple[dmafl.Run, set[str
         checkpoint_every_s=0.0,
         measured=dmafl.measure(scenario, probes=0, use_cache=False),
     )
-    run.plot()
-    run.plot_quality()
+    run.plot(run.path / "accuracy.png")
+    run.plot_quality(run.path / "quality.png")
     looking.look()
     return run, looking.seen
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dmafl.scenario.keys import flat
-from dmafl.scenario.presets import preset
+from dmafl.scenario.preset import preset
 from support.doc_pages import PAGES, ROOT, codes
 
 PACKAGE = ROOT / "src" / "dmafl"

@@ -6,7 +6,8 @@ import pytest
 
 from dmafl.scenario.fields import Section, rows
 from dmafl.scenario.model import Drift, Scenario, Task
-from dmafl.scenario.presets import NAMES, preset
+from dmafl.scenario.preset import preset
+from dmafl.scenario.presets import NAMES
 from support.doc_pages import DOCS, ROOT, codes, table_rows
 
 KEYS = {"": Scenario, "tasks.NAME": Task, "tasks.NAME.drift": Drift}

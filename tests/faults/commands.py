@@ -56,15 +56,10 @@ def without_pictures() -> None:
     import dmafl.experiments.sweep.sweep_folder
     import dmafl.reports.study
 
-    def undrawn(name: str) -> Callable[..., Path]:
-        return lambda self, path=None: self.path / name
-
-    dmafl.experiments.run.run.Run.plot = undrawn("accuracy.png")  # type: ignore[method-assign]
-    dmafl.experiments.run.run.Run.plot_quality = undrawn("quality.png")  # type: ignore[method-assign]
-    dmafl.experiments.sweep.sweep_folder.Sweep.plot = lambda self: (
-        self.path / "pareto.png",
-        self.path / "responses.png",
-    )  # type: ignore[method-assign]
+    for name in ("plot", "plot_quality"):
+        setattr(dmafl.experiments.run.run.Run, name, lambda self, path=None: None)
+    for name in ("plot", "plot_responses"):
+        setattr(dmafl.experiments.sweep.sweep_folder.Sweep, name, lambda self, path=None: None)
     dmafl.reports.study.draw_figures = lambda *_, **__: []  # type: ignore[assignment]
 
 

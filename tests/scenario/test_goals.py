@@ -10,7 +10,8 @@ import pytest
 
 from dmafl.base.errors import BadInput
 from dmafl.scenario.keys import with_values
-from dmafl.scenario.presets import NAMES, preset
+from dmafl.scenario.preset import preset
+from dmafl.scenario.presets import NAMES
 from dmafl.scenario.toml import dumps, from_plain
 from dmafl.world.world import World
 

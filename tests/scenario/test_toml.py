@@ -13,7 +13,8 @@ from dmafl.base.errors import BadInput
 from dmafl.scenario.draws import Draw
 from dmafl.scenario.fields import rows
 from dmafl.scenario.model import Drift, Fleet, Mobility, Scenario, Task, Theory
-from dmafl.scenario.presets import NAMES, preset
+from dmafl.scenario.preset import preset
+from dmafl.scenario.presets import NAMES
 from dmafl.scenario.toml import dumps, from_plain, load, save
 
 positive = st.floats(1e-3, 90.0)

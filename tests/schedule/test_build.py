@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dmafl.base.randomness import generator
 from dmafl.scenario.model import Channel, Mobility
-from dmafl.scenario.presets import preset
+from dmafl.scenario.preset import preset
 from dmafl.schedule.build import round_robin
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.rules import check_schedule

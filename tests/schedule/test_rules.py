@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dmafl.scenario.model import Channel, Drift, Fleet, Scenario, Task, constant
-from dmafl.scenario.presets import preset
+from dmafl.scenario.preset import preset
 from dmafl.schedule.build import round_robin
 from dmafl.schedule.checks import TOLERANCE, Check
 from dmafl.schedule.jobs import Schedule

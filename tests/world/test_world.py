@@ -11,7 +11,7 @@ from scipy import stats
 
 from dmafl.base.errors import BadInput
 from dmafl.scenario.model import Channel, Mobility, Scenario
-from dmafl.scenario.presets import preset
+from dmafl.scenario.preset import preset
 from dmafl.scenario.toml import from_plain, load
 from dmafl.world.world import World
 

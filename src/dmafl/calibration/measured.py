@@ -12,6 +12,8 @@ import numpy as np
 
 from dmafl.base.errors import BadInput, Problem, ShownAsIs, bad_input
 from dmafl.base.files import read_json, write_json
+from dmafl.base.showing import Rows, html_of, line
+from dmafl.base.showing import names as shown_names
 from dmafl.base.version import __version__
 from dmafl.calibration.estimate import REMEDY, Estimate, array, check_entries, duration_s, whole
 from dmafl.calibration.gram import gram_of_labels
@@ -59,7 +61,7 @@ class Cost:
         return cls(**values)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MeasuredTask:
     """One task: its constants, the labels its devices hold, and the prediction fitted to probes."""
 
@@ -75,6 +77,10 @@ class MeasuredTask:
     def constants(self) -> Constants:
         """The constants as they were measured."""
         return Constants(**{name: estimate.value for name, estimate in self.estimates.items()})
+
+    def __repr__(self) -> str:
+        fitted = "no prediction" if self.calibration is None else "a prediction of the loss"
+        return line("MeasuredTask", f"{self.constants.devices} devices", f"{self.cost.probes} probes", fitted)
 
     def plain(self) -> dict[str, Any]:
         """As plain values, for a file."""
@@ -112,13 +118,35 @@ class MeasuredTask:
         return measured
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Measured:
     """What was measured of every task of a scenario."""
 
     key: str
     """Checksum of everything that the measurement depends on."""
     tasks: Mapping[str, MeasuredTask]
+
+    def table(self) -> Rows:
+        """One row per task: its constants that are one number, and how many probes its prediction is fitted to."""
+        rows = []
+        for name, task in self.tasks.items():
+            constants = task.constants
+            single = {key: getattr(constants, key) for key in CONSTANTS if key not in (*PER_DEVICE, "gram")}
+            numbers = {key: float(value) for key, value in single.items() if value is not None}
+            of_probes = {"probes": task.cost.probes, "diverged": task.cost.diverged}
+            rows.append({"task": name, "devices": constants.devices} | numbers | of_probes)
+        return Rows.of("Measured constants", rows)
+
+    def _in_short(self) -> str:
+        probes = sum(task.cost.probes for task in self.tasks.values())
+        seconds = sum(task.cost.constants_s + task.cost.probes_s for task in self.tasks.values())
+        return f"{shown_names(list(self.tasks), 8)}, {probes} probes, {seconds:.3g} s of computing"
+
+    def __repr__(self) -> str:
+        return line("Measured", self._in_short())
+
+    def _repr_html_(self) -> str:
+        return html_of(f"Measured: {self._in_short()}", self.table())
 
     def constants(self, scenario: Scenario, task: str) -> Constants:
         """The constants of a task: measured, except those that the scenario sets."""

@@ -75,7 +75,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Write a commented scenario.toml with every setting, its unit, range and meaning."""
-    from dmafl.scenario.presets import preset as named
+    from dmafl.scenario.preset import preset as named
     from dmafl.scenario.toml import save
 
     scenario = named(preset)

@@ -88,7 +88,6 @@ def plan(
     from dmafl.planning.lower_bound import lower_bound
     from dmafl.planning.plan import prepare
     from dmafl.reports.figures.saving import check_picture
-    from dmafl.reports.figures.timeline import draw_timeline
     from dmafl.reports.figures.trace import draw_trace
     from dmafl.reports.terminal.measure_view import MeasureView
     from dmafl.reports.terminal.plan_devices_table import plan_devices_table
@@ -146,7 +145,7 @@ def plan(
     above = "" if gap is None else f", at most {gap:.1%} above the best possible"
     out.note(f"Objective {made.objective:.6g}{above}. Wrote {output}")
     if picture is not None:
-        draw_timeline(made.world, made.schedule, made.timeline, picture)
+        made.plot(picture)
         out.note(f"Timeline: {picture}")
     if trace is not None:
         draw_trace(iterations, trace, final=made.objective)

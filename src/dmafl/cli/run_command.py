@@ -141,7 +141,9 @@ def _print(done: Run, scenario: Path, out: Terminal, devices: bool) -> None:
     notes += _without_prediction(done, scenario)
     for note in notes:
         out.note(note)
-    pictures = done.plot().name, done.plot_quality().name
+    pictures = "accuracy.png", "quality.png"
+    done.plot(done.path / pictures[0])
+    done.plot_quality(done.path / pictures[1])
     out.note(f"Metrics, periods, models and pictures: {done.path} ({', '.join(pictures)})")
 
 

@@ -123,7 +123,9 @@ def size(
         except (KeyboardInterrupt, Stopped):
             kept = f"what is done is kept in {visible(str(output))}: the same command goes on."
             raise Stopped(kept) from None
-    pictures = [done.plot().name] if done.front else []
+    pictures = ["front.png"] if done.front else []
+    for name in pictures:
+        done.plot(done.path / name)
     if as_json:  # more than its tables: all that is kept
         typer.echo(json.dumps(done.plain(), indent=1))
         return

@@ -85,6 +85,8 @@ def sweep(
     out.print(sweep_table(done.table, done.keys))
     for point, problem in done.failures.items():
         out.note(f"{point} cannot be done: {problem}")
-    pictures = ", ".join(path.name for path in done.plot())
+    pictures = "pareto.png, responses.png"
+    done.plot(done.path / "pareto.png")
+    done.plot_responses(done.path / "responses.png")
     out.note(f"Table, points and pictures: {output} (sweep.parquet, {pictures})")
     out.finish()

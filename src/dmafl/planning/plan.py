@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from dmafl.base.processes.one_thread import one_thread
 from dmafl.planning.effort import EFFORT, Effort, Watch
 from dmafl.planning.goals.plan_for_goals import plan_for_goals
 from dmafl.planning.goals.rehearsals import Rehearsing
+from dmafl.planning.lower_bound import lower_bound
 from dmafl.planning.measuring import measured_for
 from dmafl.planning.prediction import plain_calibrations
 from dmafl.planning.problem import Problem
@@ -57,7 +58,7 @@ class Prepared:
                 constants=constants,
                 rehearsing=self.rehearsing,
             )
-        return solve(
+        made = solve(
             self.problem,
             solver=solver,
             effort=self.effort,
@@ -65,6 +66,7 @@ class Prepared:
             constants=constants,
             watch_sca=watch_sca,
         )
+        return replace(made, lower_bound=lower_bound(self.problem))
 
 
 @one_thread()

@@ -80,7 +80,7 @@ def state_of(schedule: Schedule, world: World, now_s: float) -> State:
 @one_thread()
 def replan(
     plan: Plan,
-    state: State,
+    state: State | float,
     estimates: Mapping[str, TaskEstimates] | None = None,
     *,
     measured: Measured | None = None,
@@ -95,9 +95,12 @@ def replan(
 ) -> Plan:
     """The rest of `plan` planned anew from `state`; never worse than going on with it, as `estimates` sees it.
 
+    A number as `state` is a time [s] until which the plan was carried out as it is: what was begun by then stays.
     Without `estimates`: those of `measured`; without that: of what is kept of the scenario, or measured now, which
     `measuring` sees.
     """
+    if not isinstance(state, State):
+        state = state_of(plan.schedule, plan.world, float(state))
     if estimates is None:
         scenario = plan.world.scenario
         if measured is None:

@@ -20,7 +20,9 @@ FIXED = {
     "preset": "Make a scenario of each preset with `dmafl init`.",
     "seed": "Use seeds for it.",
 }
-"""Keys that are not set this way, and what to do instead."""
+"""Keys that are not varied, and what to do instead."""
+NEVER = ("schema", "preset")
+"""Of these, the ones that no scenario is changed in."""
 
 
 def flat(plain: Mapping[str, Any], before: str = "") -> dict[str, Any]:
@@ -54,11 +56,16 @@ def _brief(value: Any) -> str:
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
-def with_values(scenario: Scenario, values: Mapping[str, Any], source: str = "--set") -> Scenario:
+def with_values(
+    scenario: Scenario,
+    values: Mapping[str, Any],
+    source: str = "--set",
+    fixed: Mapping[str, str] = FIXED,
+) -> Scenario:
     """`scenario` with these values in place of its own; an unknown key is refused, and the nearest is suggested."""
     plain = scenario.plain()
     for pattern, value in values.items():
-        for key in matching(scenario, pattern):
+        for key in matching(scenario, pattern, fixed):
             *path, last = key.split(".")
             inner = plain
             for part in path:
@@ -67,11 +74,16 @@ def with_values(scenario: Scenario, values: Mapping[str, Any], source: str = "--
     return from_plain(plain, source).in_folder(scenario.folder)
 
 
-def matching(scenario: Scenario, key: str) -> list[str]:
+def changed(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
+    """What `Scenario.with_` gives: also seed and name may be other ones."""
+    return with_values(scenario, values, "Scenario.with_", {key: FIXED[key] for key in NEVER})
+
+
+def matching(scenario: Scenario, key: str, fixed: Mapping[str, str] = FIXED) -> list[str]:
     """The keys of `scenario` that `key` stands for: itself, or one for every task."""
     known = flat(scenario.plain())
-    if key in FIXED:
-        raise bad_input(key, "must be a key that can be set here", ShownAsIs("one that cannot"), FIXED[key])
+    if key in fixed:
+        raise bad_input(key, "must be a key that can be set here", ShownAsIs("one that cannot"), fixed[key])
     parts = key.split(".")
     if parts[:2] == ["tasks", EVERY]:
         of_tasks = [".".join(["tasks", task, *parts[2:]]) for task in scenario.tasks]

@@ -6,11 +6,14 @@ table of the docs and the commented file of `dmafl init` are made from these dec
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, Never, Self
 
 from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
+from dmafl.base.showing import Rows, html_of, line, names
 from dmafl.scenario import limits
 from dmafl.scenario.draws import constant, uniform
 from dmafl.scenario.fields import Section, contradiction, field
@@ -178,6 +181,14 @@ class Scenario(Section):
         copy._folder = folder
         return copy
 
+    def with_(self, values: Mapping[str, Any]) -> Self:
+        """The same scenario with other values, by dotted keys; `*` is every task.
+
+        `scenario.with_({"fleet.battery_J": 500, "tasks.*.slots": 40, "seed": 3})`
+        """
+        changed: Self = import_module("dmafl.scenario.keys").changed(self, values)
+        return changed
+
     @property
     def folder(self) -> Path:
         """Where the files that the scenario names are looked for."""
@@ -218,6 +229,35 @@ class Scenario(Section):
         if other.goals.decided is None or self.goals.decided is not None or not same:
             return self
         return self.model_copy(update={"tasks": other.tasks, "goals": other.goals}).in_folder(self.folder)
+
+    def table(self) -> Rows:
+        """One row per task: its data, its model, and how much it is trained."""
+        rows = [
+            {
+                "task": name,
+                "dataset": task.dataset,
+                "model": task.model,
+                "aggregations": task.slots,
+                "samples": task.samples,
+                "partition": task.partition,
+                "drift": task.drift.kind,
+                "learning_rate": task.learning_rate,
+            }
+            for name, task in self.tasks.items()
+        ]
+        return Rows.of("Tasks", rows)
+
+    def _in_short(self) -> str:
+        tasks = names(list(self.tasks), 6)
+        return f"{self.name[:60]}, {self.fleet.devices} devices, {tasks}, seed {self.seed}"
+
+    def __repr__(self) -> str:
+        return line("Scenario", self._in_short())
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return html_of(f"Scenario: {self._in_short()}", self.table())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scenario) and self.plain() == other.plain()

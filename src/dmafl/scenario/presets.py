@@ -13,7 +13,7 @@ NAMES = ("paper", "phone", "demo")
 
 
 @cache
-def preset(name: str) -> Scenario:
+def ready_made(name: str) -> Scenario:
     """The preset `name` as a complete scenario."""
     makers = {"paper": _paper, "phone": _phone, "demo": _demo}
     if name not in makers:

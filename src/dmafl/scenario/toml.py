@@ -14,7 +14,7 @@ from dmafl.scenario.by_task import ByTask
 from dmafl.scenario.draws import KINDS, Draw
 from dmafl.scenario.fields import FieldRow, Section, rows
 from dmafl.scenario.model import Scenario
-from dmafl.scenario.presets import preset
+from dmafl.scenario.presets import ready_made
 from dmafl.scenario.problems import bad_scenario
 
 UNSET = "unset"
@@ -35,7 +35,7 @@ def from_plain(given: Mapping[str, Any], source: str = "scenario.toml") -> Scena
     name = given.get("preset", "phone")
     if not isinstance(name, str):
         raise bad_input("preset", "must be the name of a preset", name, f"Set it in {source}.")
-    base = preset(name).plain()
+    base = ready_made(name).plain()
     merged = _merge(base, given)
     tasks = given.get("tasks")
     if isinstance(tasks, Mapping):
@@ -64,7 +64,7 @@ def dumps(scenario: Scenario) -> str:
         '# although the preset has one is switched off with "unset".',
         "",
     ]
-    from_preset = dict(_sections(preset(scenario.preset)))
+    from_preset = dict(_sections(ready_made(scenario.preset)))
     for header, section in _sections(scenario):
         below = from_preset.get(header)
         lines += ["", f"[{header}]"] if header else []

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dmafl.base.files import sha256_of
+from dmafl.base.showing import Rows, html_of, line
 from dmafl.schedule.checks import Check
+from dmafl.schedule.device_use import DeviceUse, devices_of
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.plan_quality import NO_QUALITY, PlanQuality
 from dmafl.schedule.plan_status import PlanStatus
@@ -24,7 +30,7 @@ SUM = "quality"
 """Terms of a task beside the parts of its quality: energies, time where it has a price, and the sum of these parts."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plan:
     """Who trains what when, in which world, made how, worth how much."""
 
@@ -40,6 +46,8 @@ class Plan:
     constants: Mapping[str, Any] = field(default_factory=dict)
     predicted: Mapping[str, PredictedAccuracy] = field(default_factory=dict)
     """By task: the accuracy that goes with its predicted loss; empty where nothing measured tells it."""
+    lower_bound: float | None = None
+    """A value that no plan of this problem can go below; None where none is proved."""
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -64,6 +72,84 @@ class Plan:
     def status(self) -> PlanStatus:
         """What the solver says, or else whether the plan is executable."""
         return PlanStatus.of_rules(self.executable) if self.solver_status is None else self.solver_status
+
+    @property
+    def gap(self) -> float | None:
+        """Share of the objective that a better plan could save at most; None where no lower bound is proved."""
+        if self.lower_bound is None or not self.objective:
+            return None
+        return max(0.0, (self.objective - self.lower_bound) / abs(self.objective))
+
+    @cached_property
+    def devices(self) -> tuple[DeviceUse, ...]:
+        """What the plan asks of every device: jobs, joules, share of the battery, and which limits bind."""
+        return devices_of(self.world, self.schedule, self.timeline)
+
+    def table(self) -> Rows:
+        """One row per task: what is done, what it costs, and what it is predicted to bring."""
+        return Rows.of(
+            "The tasks of the plan", [self._row(*task) for task in enumerate(self.world.task_names)]
+        )
+
+    def device_table(self) -> Rows:
+        """`devices` as a table, one row per device."""
+        rows = [
+            {
+                "device": use.device,
+                "jobs": use.jobs,
+                "energy_J": use.energy_J,
+                "battery_share": use.battery_share,
+                "busy_min": use.busy_min,
+                "binds": use.binds,
+            }
+            for use in self.devices
+        ]
+        return Rows.of("What the plan asks of each device", rows)
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """The timeline as a matplotlib figure: who idles, downloads, computes and uploads when; saved in `path`."""
+        figure = import_module("dmafl.reports.figures.timeline").timeline_figure(
+            self.world, self.schedule, self.timeline
+        )
+        return import_module("dmafl.reports.figures.saving").kept(figure, path)
+
+    def _row(self, number: int, task: str) -> dict[str, Any]:
+        of_task, times, expected = self.schedule.task == number, self.timeline, self.predicted.get(task)
+        row: dict[str, Any] = {
+            "task": task,
+            "aggregations": int(of_task.sum()),
+            "devices": len(np.unique(self.schedule.device[of_task])),
+            "steps": float(self.schedule.steps[of_task].mean()) if of_task.any() else 0.0,
+            "device_J": float((times.uplink_J + times.compute_J)[of_task].sum()),
+            "station_J": float(times.downlink_J[of_task].sum()),
+            "end_s": float(times.end_s[of_task].max(initial=0.0)),
+        }
+        if self.predicted:
+            row["accuracy"] = None if expected is None else expected.accuracy
+            row["between"] = None if expected is None else f"{expected.low:.3f} to {expected.high:.3f}"
+        return row
+
+    def _in_short(self) -> str:
+        times = self.timeline
+        gap = "" if self.gap is None else f"gap at most {self.gap:.1%}"
+        spent_J = float((times.uplink_J + times.compute_J + times.downlink_J).sum())
+        return ", ".join(
+            part
+            for part in (
+                f"{len(self.schedule)} jobs of {self.world.task_count} tasks on {self.world.device_count} devices",
+                f"{spent_J:.4g} J",
+                f"{float(times.end_s.max(initial=0.0)):.4g} s",
+                str(self.status),
+                gap,
+            )
+            if part
+        )
+
+    def __repr__(self) -> str:
+        return line("Plan", self._in_short())
+
+    def _repr_html_(self) -> str:
+        return html_of(f"Plan: {self._in_short()}", self.table())
 
 
 def jobs_checksum(plan: Plan) -> str:

@@ -45,7 +45,7 @@ HEADER = (
     "violations",
     "sha256",
 )
-OPTIONAL = ("predicted",)
+OPTIONAL = ("predicted", "lower_bound")
 """Left out where there is nothing to say, as in files from before there was."""
 WHOLE = ("device", "version", "slot", "steps", "batch")
 _PARQUET_KEY = b"dmafl-plan"
@@ -127,6 +127,7 @@ def _read(path: Path) -> PlanFile:
         predicted={
             task: PredictedAccuracy(**numbers) for task, numbers in header.get("predicted", {}).items()
         },
+        lower_bound=header.get("lower_bound"),
     )
     recorded = {name: numbers[name] for name in DERIVED}
     return PlanFile(
@@ -165,6 +166,8 @@ def _header(plan: Plan) -> dict[str, Any]:
     }
     if plan.predicted:
         header["predicted"] = {task: asdict(expected) for task, expected in plan.predicted.items()}
+    if plan.lower_bound is not None:
+        header["lower_bound"] = plan.lower_bound
     return header
 
 
@@ -273,6 +276,8 @@ def _check_header(header: Any, path: Path) -> None:
             raise bad_input(name, f"must be of type {kind[0].__name__}", header[name], _REWRITE)
     if header["objective"] is not None:
         _check_number("objective", header["objective"])
+    if "lower_bound" in header:
+        _check_number("lower_bound", header["lower_bound"])
     for rule, size in header["violations"].items():
         _check_number(f"violations.{rule[:60]}", size)
     for task, terms in header["terms"].items():

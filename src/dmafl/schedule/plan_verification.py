@@ -133,6 +133,8 @@ def check_worth(file: PlanFile) -> Check:
             again = objective_of(plan)
             if plan.objective is None or not _close(plan.objective, again):
                 wrong.append(f"objective: {plan.objective} recorded, {again!r} from its terms")
+            elif plan.lower_bound is not None and plan.lower_bound > again + RECORDED_TOLERANCE * abs(again):
+                wrong.append(f"lower_bound: {plan.lower_bound!r}, above the objective {again!r}")
     return _entries("worth", "terms and objective follow from the jobs and add up", wrong)
 
 

@@ -257,8 +257,8 @@ def test_the_command_and_a_sweep_tell(
     command: Any, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_down(monkeypatch, lambda order: order.device == 1 and order.task == 0)
-    monkeypatch.setattr(dmafl.Run, "plot", lambda self, path=None: self.path / "accuracy.png")
-    monkeypatch.setattr(dmafl.Run, "plot_quality", lambda self, path=None: self.path / "quality.png")
+    monkeypatch.setattr(dmafl.Run, "plot", lambda self, path=None: None)
+    monkeypatch.setattr(dmafl.Run, "plot_quality", lambda self, path=None: None)
     told = command(
         *("run", files.scenario, "--data-dir", files.data, "--scheme", "fedavg-full"),
         *("--workers", 1, "-o", tmp_path / "run"),

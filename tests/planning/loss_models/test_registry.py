@@ -10,7 +10,7 @@ from dmafl.base.errors import BadInput
 from dmafl.cli.completion import QUALITIES
 from dmafl.planning.loss_models.base import LossModel
 from dmafl.planning.loss_models.registry import LOSS_MODELS, loss_model_kind
-from dmafl.scenario.presets import preset
+from dmafl.scenario.preset import preset
 from support.synthetic_problems import synthetic_problem
 
 SOURCE = Path(dmafl.__file__).parent

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dmafl.scenario.model import Channel, Scenario, constant, uniform
-from dmafl.scenario.presets import preset
+from dmafl.scenario.preset import preset
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.timeline import replay
 from dmafl.world.world import World

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import Any
 
+from dmafl.base.errors import ShownAsIs, bad_input, must_be_one_of
+from dmafl.base.showing import Rows, html_of, line
 from dmafl.experiments.compare.curves import Curves, curves_of
 from dmafl.experiments.compare.differences import Difference, differences
 from dmafl.experiments.compare.effects import Effect, effect
@@ -14,9 +18,9 @@ from dmafl.experiments.run.run import Run
 INTERVALS = ("mean_accuracy", "final_accuracy", "log_energy_ratio")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
-    """Two runs side by side. Effects are the second run's against the first's."""
+    """Two runs side by side, or two schemes of one run. Effects are the second's against the first's."""
 
     first: Run
     second: Run
@@ -42,23 +46,79 @@ class Comparison:
 
         return pa.Table.from_pylist([_row(effect) for effect in self.effects])
 
+    def summary(self) -> Rows:
+        """One row per task and pair of schemes: what the second has more, with 95% intervals over seeds."""
+        return Rows.of(
+            "Second less first, mean ± half of the 95% interval; energy as a factor, with its interval",
+            [
+                {
+                    "task": each.task,
+                    "first": each.first,
+                    "second": each.second,
+                    "pairs": each.pairs,
+                    "accuracy": each.final_accuracy,
+                    "mean_accuracy": each.mean_accuracy,
+                    "energy_factor": each.energy_ratio[0],
+                    "between": _ends(*each.energy_ratio[1:]),
+                    "at_accuracy": each.target,
+                }
+                for each in self.effects
+            ],
+        )
 
-def compare(first: Run | str | Path, second: Run | str | Path) -> Comparison:
+    def _in_short(self) -> str:
+        paths = " and ".join(dict.fromkeys((str(self.first.path), str(self.second.path))))
+        counted = f"{len(self.effects)} effects, {len(self.differences)} differences in what was run"
+        return ", ".join(part for part in (paths, counted, self.note) if part)
+
+    def __repr__(self) -> str:
+        return line("Comparison", self._in_short())
+
+    def _repr_html_(self) -> str:
+        return html_of(f"Comparison: {self._in_short()}", self.summary())
+
+
+def compare(
+    first: Run | str | Path,
+    second: Run | str | Path | None = None,
+    *,
+    schemes: Sequence[str] | None = None,
+) -> Comparison:
     """Compare two runs, given as such or as folders: settings, software and data, then accuracy and energy.
 
     Schemes and tasks that both have are compared, paired by seed where seeds are common. Runs of one scheme each are
-    compared whatever the schemes' names are.
+    compared whatever the schemes' names are. `schemes` names two schemes that are compared instead, the second with
+    the first; then one run is enough.
     """
-    a, b = (run if isinstance(run, Run) else Run(Path(run)) for run in (first, second))
+    if second is None and schemes is None:
+        raise bad_input(
+            "second", "must be a run, where no schemes are named", ShownAsIs("nothing"), "Add schemes=(A, B)."
+        )
+    second = first if second is None else second
+    a, b = (run if isinstance(run, Run) else Run(run) for run in (first, second))
     different = tuple(differences(a, b))
     curves = curves_of(a), curves_of(b)
+    pairs = _pairs_of_schemes(*curves) if schemes is None else [_two(schemes, *curves)]
     effects = tuple(
         effect(task, scheme_a, scheme_b, curves[0][scheme_a, task], curves[1][scheme_b, task])
-        for scheme_a, scheme_b in _pairs_of_schemes(*curves)
+        for scheme_a, scheme_b in pairs
         for task in a.scenario.tasks
         if (scheme_a, task) in curves[0] and (scheme_b, task) in curves[1]
     )
     return Comparison(a, b, different, effects, "" if effects else _why_none(*curves))
+
+
+def _two(schemes: Sequence[str], a: Curves, b: Curves) -> tuple[str, str]:
+    """Two schemes that are named: the first of the first run, the second of the second one."""
+    if isinstance(schemes, str) or len(schemes) != 2:
+        raise bad_input("schemes", "must be two", schemes, 'Write e.g. ("fedasync", "dma-fl").')
+    for name, curves in zip(schemes, (a, b), strict=True):
+        must_be_one_of("schemes", name, _schemes(curves))
+    return schemes[0], schemes[1]
+
+
+def _ends(low: float, high: float) -> str:
+    return "-" if isnan(low) else f"{low:.3g} to {high:.3g}"
 
 
 def _pairs_of_schemes(a: Curves, b: Curves) -> list[tuple[str, str]]:

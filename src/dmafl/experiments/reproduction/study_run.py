@@ -8,7 +8,7 @@ from typing import Any
 from dmafl.base.files import canonical_json, sha256_of
 from dmafl.scenario.keys import with_values
 from dmafl.scenario.model import Scenario
-from dmafl.scenario.presets import preset
+from dmafl.scenario.preset import preset
 from dmafl.schemes.registry import scheme_named
 
 SCHEMA = 1

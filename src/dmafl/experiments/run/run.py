@@ -11,6 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from dmafl.base.errors import ShownAsIs, bad_input, must_be_one_of
+from dmafl.base.showing import Rows, html_of, line, names, pandas
 from dmafl.base.watching import Watcher
 from dmafl.calibration.measured import Measured
 from dmafl.experiments.run.execute import execute
@@ -19,6 +21,7 @@ from dmafl.experiments.run.goals import plan_that_decides
 from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.request import Measuring, Request, chosen_schemes
 from dmafl.experiments.run.settings import CHECKPOINT_EVERY_S, Settings
+from dmafl.experiments.run.summary import summary_of
 from dmafl.experiments.run.trackers import open_tracker
 from dmafl.planning.effort import EFFORT
 from dmafl.scenario.model import Scenario
@@ -28,7 +31,7 @@ from dmafl.training.trainer import Components
 from dmafl.world.world import World
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """The folder of a run, finished or not."""
 
@@ -77,24 +80,44 @@ class Run:
         alone = {name.seed for name in self.manifest.run_names if self.manifest.scheme_run(name).one_by_one}
         return sorted(alone - set(self.manifest.measured))
 
-    def plot(self, path: str | Path | None = None) -> Path:
-        """Draw accuracy against aggregations, time and energy into a file; the folder's accuracy.png by default."""
-        # Pictures are a room further on; a run may still show itself, if that room is there.
-        draw = import_module("dmafl.reports.figures.run").draw_run
-        target = Path(path) if path is not None else self.path / "accuracy.png"
-        draw(self.metrics, target)
-        return target
+    def summary(self) -> Rows:
+        """One row per task and scheme: accuracy, loss, energy and time at the end, with 95% intervals over seeds."""
+        return summary_of(self.metrics)
 
-    def plot_quality(self, path: str | Path | None = None) -> Path:
-        """Draw the loss reached beside its prediction, and the squared gradient norm beside its bounds; quality.png."""
-        draw = import_module("dmafl.reports.figures.expected_loss").draw_quality
-        target = Path(path) if path is not None else self.path / "quality.png"
-        draw(self.metrics, target)
-        return target
+    def to_pandas(self, table: str = "metrics") -> Any:
+        """`metrics`, or `periods`, as a pandas table."""
+        must_be_one_of("table", table, ("metrics", "periods"))
+        pandas()
+        return getattr(self, table).to_pandas()
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Accuracy against aggregations, time and energy, as a matplotlib figure; saved in `path` if one is given."""
+        # Pictures are a room further on; a run may still show itself, if that room is there.
+        figure = import_module("dmafl.reports.figures.run").run_figure(self.metrics)
+        return import_module("dmafl.reports.figures.saving").kept(figure, path)
+
+    def plot_quality(self, path: str | Path | None = None) -> Any:
+        """The loss reached beside its prediction, and the squared gradient norm beside its bounds, as a figure."""
+        figure = import_module("dmafl.reports.figures.expected_loss").quality_figure(self.metrics)
+        return import_module("dmafl.reports.figures.saving").kept(figure, path)
+
+    def _in_short(self) -> str:
+        if not RunFolder(self.path).exists():
+            return f"no run in {self.path}"
+        about = self.manifest
+        seeds = names(list(map(str, about.seeds)), 8)
+        return f"{about.status}, {names(about.schemes, 8)}, seeds {seeds}, in {self.path}"
+
+    def __repr__(self) -> str:
+        return line("Run", self._in_short())
+
+    def _repr_html_(self) -> str:
+        tables = [self.summary()] if RunFolder(self.path).exists() else []
+        return html_of(f"Run: {self._in_short()}", *tables)
 
 
 def run(
-    scenario: Scenario,
+    scenario: Scenario | Plan,
     plan: Plan | None = None,
     *,
     schemes: Sequence[str] | None = None,
@@ -118,7 +141,10 @@ def run(
     watcher: Watcher | None = None,
     trackers: Sequence[str] = (),
 ) -> Run:
-    """Carry out schemes with real training; results are the same for any number of workers.
+    """Carry out a plan, or schemes for a scenario, with real training.
+
+    `run(plan)` takes the scenario of the plan. `run(scenario, plan)` checks that the plan is for this scenario, or for
+    its goals. Results are the same for any number of workers.
 
     `schemes` are names, `baselines` or `all`. Without: the user's `own_schemes` if there are any; else `dma-fl` if a
     planner's plan is given; else all baselines. `dma-fl` carries the plan out on its seed, and makes one of its own
@@ -135,6 +161,11 @@ def run(
     Without `gradient_norms` tests are faster, and `grad_norm2` is not estimated.
     `trackers` names where metrics are sent too: tensorboard, mlflow, wandb.
     """
+    if isinstance(scenario, Plan):
+        if plan is not None:
+            raise bad_input("plan", "must be given once", ShownAsIs("two plans"), "Write `run(plan)`.")
+        plan = scenario
+        scenario = plan.world.scenario
     brought = own_schemes or {}
     given = plan is not None
     named = chosen_schemes(schemes, brought, plan)

@@ -8,8 +8,8 @@ import numpy as np
 
 from dmafl.base.arrays import FloatArray
 from dmafl.base.randomness import uniform
-from dmafl.experiments.sizing.device_use import true_battery_J
 from dmafl.scenario.goals import Goals
+from dmafl.schedule.device_use import true_battery_J
 from dmafl.schedule.plan import Plan
 from dmafl.world.world import World
 
@@ -34,7 +34,7 @@ def off_table(plan: Plan, share: float) -> World:
         capacitance_Js2=devices.capacitance_Js2 * factor("capacitance"),
         uplink_bandwidth_Hz=devices.uplink_bandwidth_Hz / radio,
         downlink_bandwidth_Hz=devices.downlink_bandwidth_Hz / radio,
-        battery_J=true_battery_J(plan),
+        battery_J=true_battery_J(world),
     )
     scenario = world.scenario.model_copy(update={"goals": Goals()}).in_folder(world.scenario.folder)
     return replace(world, scenario=scenario, devices=slower, csi="perfect")

@@ -14,7 +14,6 @@ from dmafl.calibration.measured import Measured
 from dmafl.calibration.rehearsal import rehearsals_for
 from dmafl.experiments.campaign.campaign import carry_out, missing
 from dmafl.experiments.sizing.confirm import Confirmed, ConfirmPiece
-from dmafl.experiments.sizing.device_use import devices_of
 from dmafl.experiments.sizing.front import aiming_at, aims, label, most_accurate
 from dmafl.experiments.sizing.plan_piece import PlannedPiece, PlanWork
 from dmafl.experiments.sizing.plan_summary import PlanSummary
@@ -114,7 +113,7 @@ def size(
         sizing = Sizing(
             folder,
             chosen,
-            devices_of(chosen),
+            chosen.devices,
             times_per_day,
             found,
             points,

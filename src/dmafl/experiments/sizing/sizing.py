@@ -8,9 +8,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from dmafl.base.showing import html_of, line
 from dmafl.experiments.sizing.confirm import Confirmed
-from dmafl.experiments.sizing.device_use import DeviceUse
 from dmafl.experiments.sizing.plan_summary import PlanSummary
+from dmafl.schedule.device_use import DeviceUse
 from dmafl.schedule.plan import Plan
 
 SCHEMA = 1
@@ -97,12 +98,10 @@ class Sizing:
 
         return pa.Table.from_pylist([device.plain() for device in self.devices])
 
-    def plot(self, path: str | Path | None = None) -> Path:
-        """Draw energy against accuracy with the chosen plan into a file; the folder's front.png by default."""
-        draw = import_module("dmafl.reports.figures.size_front").draw_front
-        target = Path(path) if path is not None else self.path / "front.png"
-        draw(self, target)
-        return target
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Energy against accuracy with the chosen plan, as a matplotlib figure; saved in `path` if one is given."""
+        figure = import_module("dmafl.reports.figures.size_front").front_figure(self)
+        return import_module("dmafl.reports.figures.saving").kept(figure, path)
 
     def plain(self) -> dict[str, Any]:
         """As plain values, for a file."""
@@ -124,4 +123,8 @@ class Sizing:
         summary = self.summary
         tasks = ", ".join(f"{name} x {task.aggregations}" for name, task in summary.tasks.items())
         found = "" if self.varied is None else f", {self.varied.key}={self.varied.value:g}"
-        return f"Sizing({summary.energy_J:.4g} J, {summary.end_s:.4g} s, {tasks}{found}, path={str(self.path)!r})"
+        needs = f"{summary.energy_J:.4g} J, {summary.end_s:.4g} s"
+        return line("Sizing", needs, f"{tasks}{found}", f"in {self.path}")
+
+    def _repr_html_(self) -> str:
+        return html_of(repr(self).strip("<>"), self.plan.table(), self.plan.device_table())

@@ -11,21 +11,27 @@ from typing import Any
 
 from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.base.files import read_json, read_parquet, replacing, write_json
+from dmafl.base.showing import Rows, html_of, line, names, pandas
 from dmafl.experiments.sweep.outcome import NUMBERS
 from dmafl.experiments.sweep.piece import SweepPiece
 from dmafl.experiments.sweep.point import PointWork, label, shown
+from dmafl.experiments.sweep.summary import groups
 from dmafl.scenario.model import Scenario
 
 SCHEMA = 1
+IN_SUMMARY = ("predicted_loss", "loss", "accuracy", "energy_J", "time_s")
 TEXTS = ("point", "scheme", "seed", "task")
 """Columns before the numbers of the outcome; the settings come first."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sweep:
     """The folder of a sweep."""
 
     path: Path
+
+    def __init__(self, path: str | Path) -> None:
+        object.__setattr__(self, "path", Path(path))
 
     @cached_property
     def about(self) -> dict[str, Any]:
@@ -60,13 +66,44 @@ class Sweep:
         """One row per point, seed and task: settings, then what came out (sweep.parquet)."""
         return read_parquet(self.path / "sweep.parquet", "sweep", remedy="Sweep again.")
 
-    def plot(self) -> tuple[Path, Path]:
-        """Draw quality against energy into pareto.png, and what follows from each key into responses.png."""
-        pictures = import_module("dmafl.reports.figures.sweep")
-        paths = self.path / "pareto.png", self.path / "responses.png"
-        pictures.draw_pareto(self.table, self.keys, paths[0])
-        pictures.draw_responses(self.table, self.keys, paths[1])
-        return paths
+    def summary(self) -> Rows:
+        """One row per combination and task: what was reached or predicted, with 95% intervals over seeds."""
+        rows = [
+            dict(zip(self.keys, map(shown, group.settings), strict=True))
+            | {"task": group.task, **{name: group.values[name] for name in IN_SUMMARY}}
+            for group in groups(self.table, self.keys)
+        ]
+        return Rows.of("Means over seeds ± half of the 95% interval", rows)
+
+    def to_pandas(self) -> Any:
+        """`table` as a pandas table."""
+        pandas()
+        return self.table.to_pandas()
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Quality against energy as a matplotlib figure; saved in `path` if one is given."""
+        figure = import_module("dmafl.reports.figures.sweep_pareto").pareto_figure(self.table, self.keys)
+        return import_module("dmafl.reports.figures.saving").kept(figure, path)
+
+    def plot_responses(self, path: str | Path | None = None) -> Any:
+        """What follows from each key, as a matplotlib figure; saved in `path` if one is given."""
+        figure = import_module("dmafl.reports.figures.sweep_responses").responses_figure(
+            self.table, self.keys
+        )
+        return import_module("dmafl.reports.figures.saving").kept(figure, path)
+
+    def _in_short(self) -> str:
+        points, failed = len(self.about["points"]), len(self.failures)
+        without = f", {failed} could not be done" if failed else ""
+        return f"{points} points of {names(self.keys)}{without}, in {self.path}"
+
+    def __repr__(self) -> str:
+        return line(
+            "Sweep", self._in_short() if (self.path / "sweep.json").is_file() else f"none in {self.path}"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_of(f"Sweep: {self._in_short()}", self.summary())
 
 
 def write_sweep(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from dmafl.base.files import columns_of
 from dmafl.reports.figures.palette import colour, look
 from dmafl.reports.figures.run_panels import RunPanels, mark_every
-from dmafl.reports.figures.saving import label, save_figure
+from dmafl.reports.figures.saving import label
 
 BAND = ("predicted_accuracy_low", "predicted_accuracy_high")
 ACCURACY = (
@@ -31,8 +30,8 @@ ROOM = 1e4
 """How many times the largest other value the axis goes up for the printed bound."""
 
 
-def draw_quality(metrics: Any, path: str | Path) -> None:
-    """Write a PNG, SVG or PDF of the metrics table of a run; curves are means over seeds."""
+def quality_figure(metrics: Any) -> Any:
+    """The metrics table of a run as a figure; curves are means over seeds."""
     known = columns_of(metrics.select(["predicted_accuracy"]))["predicted_accuracy"].astype(float)
     shown = (ACCURACY, *PANELS) if np.isfinite(known).any() else PANELS
     panels = RunPanels(metrics, len(shown), 5.5 * len(shown), 1.4, sharex="row")
@@ -50,7 +49,7 @@ def draw_quality(metrics: Any, path: str | Path) -> None:
             panel.set_yscale("log")
             _cut(panel, panels.columns, panels.columns["task"] == task)
     _legends(panels, shown)
-    save_figure(panels.figure, path)
+    return panels.figure
 
 
 def _legends(panels: RunPanels, shown: tuple[Any, ...]) -> None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dmafl.reports.figures.palette import colour, look
 from dmafl.reports.figures.run_panels import RunPanels, mark_every
-from dmafl.reports.figures.saving import label, save_figure
+from dmafl.reports.figures.saving import label
 
 AXES = (("aggregation", "aggregations"), ("time_s", "virtual time [s]"), ("energy_J", "energy [J]"))
 
 
-def draw_run(metrics: Any, path: str | Path) -> None:
-    """Write a PNG, SVG or PDF of the metrics table of a run; seeds are thin lines, their mean is a thick one."""
+def run_figure(metrics: Any) -> Any:
+    """The metrics table of a run as a figure; seeds are thin lines, their mean is a thick one."""
     panels = RunPanels(metrics, len(AXES), 13, 1, sharey="row")
     for panel, task, column in panels.each():
         axis, axis_name = AXES[column]
@@ -30,7 +29,7 @@ def draw_run(metrics: Any, path: str | Path) -> None:
     panels.figure.legend(
         handles, labels, loc="outside upper center", ncols=max(1, len(labels)), frameon=False
     )
-    save_figure(panels.figure, path)
+    return panels.figure
 
 
 def _curves(panel: Any, panels: RunPanels, rows: Any, axis: str, name: str, place: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,10 @@ from dmafl.experiments.sizing.plan_summary import TaskSummary
 from dmafl.experiments.sizing.sizing import Sizing
 from dmafl.experiments.sweep.summary import front
 from dmafl.reports.figures.palette import MARKS, colour
-from dmafl.reports.figures.saving import label, new_figure, save_figure
+from dmafl.reports.figures.saving import label, new_figure
 from dmafl.reports.figures.sweep_points import is_wide
 
 CHOSEN = MARKS[7]
-
-
-def draw_front(sizing: Sizing, path: str | Path) -> None:
-    """Write a PNG, SVG or PDF; see `front_figure`."""
-    save_figure(front_figure(sizing), path)
 
 
 def front_figure(sizing: Sizing) -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dmafl.reports.figures.saving import label, new_figure, save_figure
+from dmafl.reports.figures.saving import label, new_figure
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.timeline import Timeline
 from dmafl.world.world import World
@@ -17,9 +16,8 @@ COLOURS = {"idle": "#d9d9d9", "download": "#56b4e9", "compute": "#e69f00", "uplo
 MAX_DEVICES = 40
 
 
-def draw_timeline(world: World, schedule: Schedule, timeline: Timeline, path: str | Path) -> None:
-    """Write a PNG, SVG or PDF with one panel per task, one row per device and one bar per phase."""
-
+def timeline_figure(world: World, schedule: Schedule, timeline: Timeline) -> Any:
+    """A figure with one panel per task, one row per device and one bar per phase."""
     devices = min(world.device_count, MAX_DEVICES)
     figure = new_figure(11, world.task_count * (1.1 + 0.18 * devices))
     panels = np.atleast_1d(figure.subplots(world.task_count, 1))
@@ -40,7 +38,7 @@ def draw_timeline(world: World, schedule: Schedule, timeline: Timeline, path: st
     panels[-1].set_xlabel("time [s]")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=len(COLOURS), frameon=False)
-    save_figure(figure, path, dpi=130)
+    return figure
 
 
 def _bars(panel: Any, schedule: Schedule, t: Timeline, jobs: Any) -> None:

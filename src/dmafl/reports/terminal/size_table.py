@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from math import nan
 
 from dmafl.experiments.sizing.confirm import Confirmed
-from dmafl.experiments.sizing.device_use import COUNTED, DeviceUse
 from dmafl.experiments.sizing.front import aimed_tasks
 from dmafl.experiments.sizing.plan_summary import PlanSummary, TaskSummary
 from dmafl.experiments.sizing.sizing import Sizing, Varied
 from dmafl.reports.numbers import number
-from dmafl.reports.tables.table import Cell, Table, cell
+from dmafl.reports.tables.table import Cell, Table, Value, cell
 from dmafl.reports.terminal.console import Terminal
+from dmafl.schedule.device_use import COUNTED, DeviceUse
 
+Row = Sequence[Cell | Value]
 MOST_DEVICES = 40
 """Devices that a table shows; of larger fleets, those that spend the most."""
 COSTS = {"fleet_J": "fleet [J]", "station_J": "station [J]", "end_s": "ends [s]"}
@@ -93,7 +94,7 @@ def device_table(key: str, title: str, devices: Sequence[DeviceUse]) -> Table:
         "busy_min": "busy [min]",
     }
     sums = {name: sum(getattr(device, name) for device in devices) for name in COUNTED}
-    rows = [
+    rows: list[Row] = [
         (device.device, *_amounts(device, cell(device.battery_share, _percent(device.battery_share))))
         for device in shown
     ]
@@ -107,7 +108,10 @@ def varied_table(varied: Varied) -> Table:
         "varied",
         "Values tried, by quick plans",
         {"value": varied.key, **COSTS, "why_not": "why not"},
-        ((cell(each.value, number(each.value)), *_costs(each.summary), each.why) for each in varied.tried),
+        [
+            [cell(each.value, number(each.value)), *_costs(each.summary), cell(each.why)]
+            for each in varied.tried
+        ],
         left=["why_not"],
     )
 
@@ -123,10 +127,10 @@ def front_table(sizing: Sizing) -> Table:
     plans = [(name, summary) for name, summary in plans if summary != sizing.summary]
     plans = [plan for place, plan in enumerate(plans) if plan not in plans[:place]]
     plans.append(("chosen", sizing.summary))
-    rows = (
+    rows: list[Row] = [
         (name, *_costs(summary), *(_with_band(summary.tasks[task], narrow) for task in tasks))
         for name, summary in sorted(plans, key=lambda plan: plan[1].energy_J)
-    )
+    ]
     columns = {"plan": "plan", **COSTS, **{f"accuracy.{task}": task for task in tasks}}
     return Table.made("front", title, columns, rows)
 
@@ -143,7 +147,7 @@ def confirmed_table(key: str, title: str, sizing: Sizing, seeds: Sequence[Confir
         "end_s": "ends [s]",
         "broken": "broken",
     }
-    rows = []
+    rows: list[Row] = []
     for seed in seeds:
         broken = seed.problem or ", ".join(seed.broken)
         if seed.accuracy is None or seed.reached is None:

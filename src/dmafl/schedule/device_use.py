@@ -1,4 +1,4 @@
-"""What a plan asks of every device: jobs, joules, share of the battery, megabytes and minutes."""
+"""What a plan asks of every device: jobs, joules, share of the battery, megabytes and minutes, and what binds."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from dmafl.base.arrays import FloatArray, IntArray
-from dmafl.schedule.plan import Plan
+from dmafl.base.arrays import BoolArray, FloatArray, IntArray
+from dmafl.schedule.intervals import load_at_start
+from dmafl.schedule.jobs import Schedule
+from dmafl.schedule.timeline import Timeline
 from dmafl.world.devices import draw_devices
+from dmafl.world.world import World
 
 BITS_OF_MB = 8e6
 SECONDS_OF_MIN = 60.0
+NEAR = 0.01
+"""A limit binds where less than this share of it is left."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,8 @@ class DeviceUse:
     received_MB: float
     busy_min: float
     """Time in which it receives, computes or sends for at least one task."""
+    binds: str = ""
+    """Limits of which less than 1% is left: battery, goal (its joules by a goal), cpu, window."""
 
     @property
     def energy_J(self) -> float:
@@ -53,9 +60,8 @@ COUNTED = ("jobs", "uplink_J", "compute_J", "sent_MB", "received_MB", "busy_min"
 """What adds up from one training to the next."""
 
 
-def devices_of(plan: Plan) -> tuple[DeviceUse, ...]:
+def devices_of(world: World, jobs: Schedule, times: Timeline) -> tuple[DeviceUse, ...]:
     """One for every device, in the order of the world."""
-    world, jobs, times = plan.world, plan.schedule, plan.timeline
     count = world.device_count
 
     def summed(values: FloatArray) -> FloatArray:
@@ -65,26 +71,51 @@ def devices_of(plan: Plan) -> tuple[DeviceUse, ...]:
     columns = {
         "uplink_J": summed(times.uplink_J),
         "compute_J": summed(times.compute_J),
-        "battery_J": true_battery_J(plan),
+        "battery_J": true_battery_J(world),
         "sent_MB": each_MB,
         "received_MB": each_MB,
         "busy_min": _busy_s(jobs.device, jobs.start_s, times.end_s, count) / SECONDS_OF_MIN,
     }
     number = np.bincount(jobs.device, minlength=count)
+    binds = _binds(world, jobs, times, columns["uplink_J"] + columns["compute_J"], columns["battery_J"])
     return tuple(
-        DeviceUse(name, int(number[i]), **{key: float(column[i]) for key, column in columns.items()})
+        DeviceUse(
+            name,
+            int(number[i]),
+            **{key: float(column[i]) for key, column in columns.items()},
+            binds=", ".join(limit for limit, bound in binds.items() if bound[i]),
+        )
         for i, name in enumerate(world.devices.id)
     )
 
 
-def true_battery_J(plan: Plan) -> FloatArray:
+def true_battery_J(world: World) -> FloatArray:
     """The batteries of the devices, also where a goal lets a plan use less of them [J]."""
-    scenario, devices = plan.world.scenario, plan.world.devices
+    scenario, devices = world.scenario, world.devices
     if scenario.goals.device_energy_J is None:
         return devices.battery_J
     goals = scenario.goals.model_copy(update={"device_energy_J": None})
     drawn = draw_devices(scenario.model_copy(update={"goals": goals}).in_folder(scenario.folder))
     return np.asarray(np.maximum(drawn.battery_J, devices.battery_J))
+
+
+def _binds(
+    world: World, jobs: Schedule, times: Timeline, energy_J: FloatArray, battery_J: FloatArray
+) -> dict[str, BoolArray]:
+    """By limit: whether a device is at it, (I,)."""
+    devices, count = world.devices, world.device_count
+    at_limit = energy_J >= (1.0 - NEAR) * devices.battery_J
+    true = devices.battery_J >= battery_J
+    clock_Hz = load_at_start(jobs.device, times.compute_start_s, times.upload_start_s, jobs.frequency_Hz)
+    highest_Hz = np.zeros(count)
+    np.maximum.at(highest_Hz, jobs.device, np.maximum(clock_Hz, jobs.frequency_Hz))
+    late = times.end_s >= (1.0 - NEAR) * devices.window_s[jobs.device, jobs.task]
+    return {
+        "battery": at_limit & true,
+        "goal": at_limit & ~true,
+        "cpu": highest_Hz >= (1.0 - NEAR) * devices.frequency_max_Hz,
+        "window": np.bincount(jobs.device, late, minlength=count) > 0,
+    }
 
 
 def _busy_s(device: IntArray, begin_s: FloatArray, end_s: FloatArray, count: int) -> FloatArray:

@@ -1,0 +1,53 @@
+import pytest
+
+from dmafl.base.errors import BadInput
+from dmafl.base.showing import LONGEST, Rows, cell, line
+from dmafl.base.statistics import Interval, interval
+
+ROWS = Rows.of(
+    "A title",
+    [
+        {"name": "<a>", "x": 1.23456, "y": interval([1.0, 2.0])},
+        {"name": "b", "x": None, "y": interval([3.0])},
+    ],
+)
+
+
+def test_a_table_prints_all_of_it_in_columns() -> None:
+    assert [row.split() for row in str(ROWS).splitlines()] == [
+        ["A", "title"],
+        ["name", "x", "y"],
+        ["<a>", "1.235", "1.5", "±", "6.4"],
+        ["b", "-", "3"],
+    ]
+    assert len({len(row) for row in str(ROWS).splitlines()[1:]}) == 1
+    assert "&lt;a&gt;" in ROWS._repr_html_() and "<a>" not in ROWS._repr_html_()
+    assert ROWS["x"] == [1.23456, None]
+    assert len(repr(ROWS)) < 100
+
+
+def test_numbers_of_a_table_are_there_in_full() -> None:
+    first, second = ROWS.to_pylist()
+    assert (first["x"], first["y"], second["y"]) == (1.23456, 1.5, 3.0)
+    assert first["y_low"] < -4 and first["y_high"] == pytest.approx(1.5 + ROWS["y"][0].half)
+
+
+def test_what_is_not_a_number_is_a_dash() -> None:
+    assert [cell(value) for value in (None, float("nan"), Interval(float("nan"), float("nan"), 0))] == [
+        "-"
+    ] * 3
+    assert cell(float("inf")) == "inf"
+
+
+def test_a_line_is_never_long() -> None:
+    assert len(line("Plan", *["word" * 20] * 20)) <= LONGEST
+    assert line("Plan", "a", "", "b") == "<Plan: a, b>"
+
+
+def test_without_pandas_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str, *more: object) -> object:
+        raise ImportError(name)
+
+    monkeypatch.setattr("dmafl.base.showing.import_module", missing)
+    with pytest.raises(BadInput, match="pip install pandas"):
+        ROWS.to_pandas()
