@@ -22,6 +22,12 @@ SPREADS = 4.0
 """Standard deviations of trainings by which the mean of eight and a run may differ."""
 
 
+@pytest.fixture(autouse=True)
+def _embedded_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The data that come with the package, which the shipped constants are of."""
+    monkeypatch.delenv("DMAFL_DATA_DIR", raising=False)
+
+
 @pytest.fixture(scope="module")
 def plan() -> Plan:
     return dmafl.plan(small(), measured=shipped(), effort=EFFORT)

@@ -158,7 +158,7 @@ def test_a_package_that_is_not_there(
         run(tmp_path / "run", trackers=[tracker])
     text = str(caught.value)
     assert text.startswith(f"`tracker` must have the package {package} installed; got no such package.")
-    assert f"pip install 'dmafl[{tracker}]'" in text
+    assert f"pip install '.[{tracker}]'" in text
     assert not (tmp_path / "run").exists(), "nothing was begun"
 
 
