@@ -14,6 +14,8 @@ from dmafl.schemes.registry import NAMES, SETS, expanded, names_of, scheme_named
 SOURCE = Path(dmafl.__file__).parent
 DESIGN_OF_THE_STUDY = ("experiments/reproduction/", "reports/figures/study", "reports/tables/study_")
 """What the paper compared, and how its figures show it."""
+COLOURS = "reports/figures/palette.py"
+"""Each scheme has a colour that is checked against all others; schemes that are not named get one of the rest."""
 SOLVERS_OF_PLAN_FILES = "schedule/plan_verification.py"
 """Two of the solvers that sign plans have the names of their schemes."""
 
@@ -48,7 +50,7 @@ def test_no_other_file_lists_schemes() -> None:
     """One name may be a default; a list of names is somewhere that a new scheme would have to be added to."""
     for path in SOURCE.rglob("*.py"):
         place = path.relative_to(SOURCE).as_posix()
-        if place.startswith(("schemes/", *DESIGN_OF_THE_STUDY)):
+        if place.startswith(("schemes/", COLOURS, *DESIGN_OF_THE_STUDY)):
             continue
         words = {
             node.value

@@ -76,6 +76,8 @@ WEIGHTS: dict[tuple[Work, str], tuple[float, float, float]] = {
     (Work.PROXY, "sharp"): (1.0e-3, 5.0e-6, 2.8e-5),
     (Work.PROXY, "printed"): (1.0e-3, 5.0e-6, 2.8e-5),
     (Work.REHEARSAL, "calibrated"): (5.0e-2, 4.7e-3, 3.0e-5),
+    (Work.REHEARSAL, "sharp"): (5.0e-2, 4.7e-3, 3.0e-5),
+    (Work.REHEARSAL, "printed"): (5.0e-2, 4.7e-3, 3.0e-5),
     (Work.REPAIR, "calibrated"): (1.5e-4, 4.6e-7, 0.0),
     (Work.REPAIR, "sharp"): (2.6e-4, 1.7e-7, 0.0),
     (Work.REPAIR, "printed"): (3.1e-4, 2.0e-7, 0.0),

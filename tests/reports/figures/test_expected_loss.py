@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 import dmafl
@@ -12,11 +10,9 @@ from support.made_up_runs import write_run
 
 
 @pytest.mark.parametrize("predicted", [False, True])
-def test_a_predicted_accuracy_has_a_panel_with_its_band(tmp_path, monkeypatch, predicted):
-    drawn: list[Any] = []
-    monkeypatch.setattr(expected_loss, "save_figure", lambda figure, path: drawn.append(figure))
+def test_a_predicted_accuracy_has_a_panel_with_its_band(tmp_path, predicted):
     run = dmafl.Run(write_run(tmp_path / "run", predicted=predicted))
-    expected_loss.draw_quality(run.metrics, tmp_path / "quality.png")
-    names = [panel.get_ylabel().partition("\n")[2] or panel.get_ylabel() for panel in drawn[0].axes[:3]]
+    figure = expected_loss.quality_figure(run.metrics)
+    names = [panel.get_ylabel().partition("\n")[2] or panel.get_ylabel() for panel in figure.axes[:3]]
     assert (names[0] == "test accuracy") == predicted
-    assert len(drawn[0].axes[0].collections) == (2 if predicted else 0), "one band a scheme"
+    assert len(figure.axes[0].collections) == (2 if predicted else 0), "one band a scheme"

@@ -111,7 +111,8 @@ class RehearsedPlan:
         """Keep the plan of the first slots that are enough, where some of a schedule that was rehearsed are."""
         fewest = {task: rehearsal.fewest for task, rehearsal in rehearsed.items()}
         enough = all((rehearsal.rooms >= 0.0).any() for rehearsal in rehearsed.values())
-        if enough and any(fewest[task] < choice.slots[task] for task in fewest):
+        accurate = self.making.world.scenario.goals.make_best == "accuracy"
+        if enough and not accurate and any(fewest[task] < choice.slots[task] for task in fewest):
             self._kept(choice, fewest)
 
     def _rehearsed(
@@ -163,8 +164,16 @@ class RehearsedPlan:
         return True
 
     def _keep(self, plan: Plan) -> None:
-        if self.best is None or self.making.value(plan) < self.making.value(self.best):
+        if self.best is None or self._value(plan) < self._value(self.best):
             self.best = plan
+
+    def _value(self, plan: Plan) -> float:
+        """What is made best; smaller is better. Accuracies are those of trainings."""
+        scenario = self.making.world.scenario
+        if scenario.goals.make_best != "accuracy":
+            return self.making.value(plan)
+        reached = {name: known.accuracy for name, known in plan.predicted.items()}
+        return -sum(task.importance * reached.get(name, 0.0) for name, task in scenario.tasks.items())
 
 
 def _as_rehearsed(
