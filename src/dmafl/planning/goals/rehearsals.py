@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from dmafl.planning.goals.wanted import TaskGoal
 from dmafl.planning.prediction import errors_after
 from dmafl.planning.task_estimates import TaskEstimates
 from dmafl.theory.accuracy import AccuracyCurve
-from dmafl.theory.calibrated import Calibration
 from dmafl.theory.error_model import MeasuredModel
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.rehearsed_model import RehearsedModel
@@ -157,10 +156,9 @@ class Rehearsals:
         return model, calibration.accuracy
 
 
-def _with(estimates: TaskEstimates, **changes: object) -> TaskEstimates:
+def _with(estimates: TaskEstimates, **changes: Any) -> TaskEstimates:
     assert estimates.calibration is not None
-    calibration: Calibration = replace(estimates.calibration, **changes)  # type: ignore[arg-type]
-    return replace(estimates, calibration=calibration)
+    return replace(estimates, calibration=replace(estimates.calibration, **changes))
 
 
 def _progress(world: World, task: str, jobs: TaskJobs) -> Streams:
