@@ -46,7 +46,8 @@ from dmafl.theory.prefixes import features_of_prefixes
 from dmafl.theory.sharp import sharp
 from dmafl.theory.tested_jobs import TestedJobs
 from dmafl.theory.theorem1 import theorem1
-from dmafl.training.trainer import Components, Trainer
+from dmafl.training.components import Components
+from dmafl.training.trainer import Trainer
 
 COMMON: dict[str, Any] = {"slots": 200, "proximal": 0.1, "mix_decay": 0.0, "learning_rate": 0.05}
 BLOCK = 10
@@ -162,7 +163,7 @@ BOUNDS: dict[str, Callable[[TestedJobs, Constants], float]] = {
 def runs_of(name: str, study: Study, seed: int, data_dir: Path | None) -> Runs:
     """Train under all random schedules of a seed."""
     scenario = from_plain({"preset": "phone", "seed": seed, "tasks": {name: COMMON | study.settings}})
-    trainer = Trainer(scenario, Components(data_dir))
+    trainer = Trainer(scenario, Components(data_dir=data_dir))
     labels = label_mix(trainer, 0)
     constants = no_constants(labels)
     if study.bounds:

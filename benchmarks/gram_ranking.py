@@ -34,7 +34,8 @@ from dmafl.theory.features import amount
 from dmafl.theory.gram_bias import MEMORY, factors_of, gram_bias_of_slots
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.tested_jobs import TestedJobs
-from dmafl.training.trainer import Components, Trainer
+from dmafl.training.components import Components
+from dmafl.training.trainer import Trainer
 
 DEVICES, SLOTS, STEPS, BATCH = 10, 200, 20, 32
 TASK: dict[str, Any] = {"dataset": "mnist", "slots": SLOTS, "samples": 1000, "mix_decay": 0.0}
@@ -82,7 +83,7 @@ def jobs_in(order: np.ndarray, trainer: Trainer) -> TaskJobs:
 def study(seed: int, slots: int, schedules: int, data_dir: Path | None) -> dict[str, Any]:
     """Accuracies of the four orders, and rank correlations over random schedules, for one partition."""
     scenario = from_plain({"preset": "phone", "seed": seed, "tasks": {"mnist": TASK}})
-    trainer = Trainer(scenario, Components(data_dir))
+    trainer = Trainer(scenario, Components(data_dir=data_dir))
     gradients, spread = mean_gram(gram_at(trainer, 0, model) for model in visited_models(trainer, 0))
     labels = gram_of_labels(label_mix(trainer, 0).held)
     runs = iter(range(10**6, 2 * 10**6))

@@ -27,7 +27,8 @@ task = {"dataset": "mnist", "slots": 25, "samples": 100, "idle_max_s": 0.1, "win
 task["drift"] = {"kind": "none"}  # the stream above takes its place
 scenario = dmafl.preset("demo", devices=3, tasks={"digits": task})
 with tempfile.TemporaryDirectory() as folder:
-    run = dmafl.run(scenario, schemes=["fedasync"], streams={"digits": DayAndNight}, output=folder)
+    mine = dmafl.Components(streams={"digits": DayAndNight})
+    run = dmafl.run(scenario, schemes=["fedasync"], components=mine, output=folder)
     periods, last = run.periods.to_pylist(), run.metrics.to_pylist()[-1]
 trained_on = {row["samples"] for row in periods if row["outcome"] == "aggregated"}
 print(f"devices trained on {trained_on} samples at a time")

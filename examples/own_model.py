@@ -14,21 +14,19 @@ def network():
     )
 
 
-size = sum(parameter.numel() for parameter in network().parameters())
 task = {
     "dataset": "mnist",
-    "model": "custom",
-    "parameters": size,
-    "flops_per_sample": 6 * 8 * 25 * 12 * 12,  # of the convolution: 2 forward, 4 backward
     "learning_rate": 0.2,
     "slots": 20,
     "window_s": 100.0,
 }
 scenario = dmafl.preset("demo", devices=3, tasks={"digits": task})
+mine = dmafl.Components(models={"digits": network})
 
 with tempfile.TemporaryDirectory() as folder:
-    run = dmafl.run(scenario, schemes=["fedasync"], models={"digits": network}, output=folder)
+    run = dmafl.run(scenario, schemes=["fedasync"], components=mine, output=folder)
     first, *_, last = run.metrics.to_pylist()
+size = run.scenario.tasks["digits"].parameters  # counted, as its operations are
 print(f"{size} parameters, {last['aggregation']} aggregations")
 print(f"accuracy {first['accuracy']:.2f} at first, accuracy {last['accuracy']:.2f} at the end")
 print(f"{last['energy_J']:.4f} J in {last['time_s']:.4f} s")

@@ -5,30 +5,19 @@ import tempfile
 import numpy as np
 
 import dmafl
-from dmafl.data import find
-from dmafl.world.drift.streams import View
 
 
-class OneDigitEach:
-    """A stream that stands still: rows of the training data for every device."""
-
-    def __init__(self, task, dealt):
-        labels = find("mnist").y_train
-        self.held = [np.flatnonzero(labels == device)[: task.samples] for device in range(len(dealt))]
-
-    def local(self, device, progress):
-        return View(self.held[device])
-
-    def test(self, progress):
-        return View()
+def one_digit_each(labels, devices, rng):
+    """Rows of the training data for every device."""
+    return [np.flatnonzero(labels == device) for device in range(devices)]
 
 
-task = {"slots": 20, "samples": 200, "drift": {"kind": "none"}}
-scenario = dmafl.preset("demo", tasks={"mnist": task})
+scenario = dmafl.preset("demo", tasks={"mnist": {"slots": 20, "samples": 200, "drift": {"kind": "none"}}})
 accuracy = {}
-for name, streams in {"Dirichlet": {}, "one digit each": {"mnist": OneDigitEach}}.items():
+for name, partition in {"Dirichlet": {}, "one digit each": {"mnist": one_digit_each}}.items():
+    mine = dmafl.Components(partition=partition)
     with tempfile.TemporaryDirectory() as folder:
-        run = dmafl.run(scenario, schemes=["fedasync"], streams=streams, output=folder)
+        run = dmafl.run(scenario, schemes=["fedasync"], components=mine, output=folder)
         accuracy[name] = run.metrics.to_pylist()[-1]["accuracy"]
 for name, value in accuracy.items():
     print(f"{name}: accuracy {value:.2f}")

@@ -47,7 +47,8 @@ def nearest(world):
 scenario = dmafl.preset("demo", tasks={"mnist": {"slots": 30}})
 schemes = ["nearest", "fedasync"]
 with tempfile.TemporaryDirectory() as folder:
-    run = dmafl.run(scenario, schemes=schemes, own_schemes={"nearest": nearest}, output=folder)
+    mine = dmafl.Components(schemes={"nearest": nearest})
+    run = dmafl.run(scenario, schemes=schemes, components=mine, output=folder)
     rows, periods = run.metrics.to_pylist(), run.periods.to_pylist()
 for name in schemes:
     last = [row for row in rows if row["scheme"] == name][-1]

@@ -47,12 +47,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> dmafl.Run:
     """Two tasks, all baselines, two seeds. Copy it before changing it."""
-    import dmafl
     from dmafl.schemes.registry import names_of
+    from support.brought import run_with
     from support.small_runs import dataset, scenario, softmax
 
     small = scenario({"a": {}, "b": {"slots": 5, "cycles_per_sample": 3e6}}, devices=3)
-    return dmafl.run(
+    return run_with(
         small,
         schemes=names_of("baseline"),
         seeds=(0, 7),

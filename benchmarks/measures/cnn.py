@@ -145,7 +145,7 @@ def _gemm() -> Callable[[], int]:
 def _workers(quick: bool) -> list[Row]:
     """The same jobs in this process and over two, through what a run uses."""
     from dmafl.scenario.toml import from_plain
-    from dmafl.training.trainer import Components
+    from dmafl.training.components import Components
     from dmafl.training.workers import Trainers, open_workers
 
     task = {"dataset": "svhn", "model": "cnn", "samples": SAMPLES, "drift": {"kind": "none"}, "proximal": 0.0}
@@ -157,7 +157,7 @@ def _workers(quick: bool) -> list[Row]:
             "tasks": {"svhn": task | {"partition": "iid"}},
         }
     )
-    components = Components(datasets={"svhn": dataset()})
+    components = Components(data={"svhn": dataset()})
     trainers = Trainers(scenario, components)
     received = trainers.of(0).first_model(0)
     jobs, steps = (QUICK_JOBS, QUICK_STEPS) if quick else (JOBS, STEPS)

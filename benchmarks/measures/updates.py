@@ -101,7 +101,7 @@ def ours(data: Path, rounds: int) -> Row:
     from dmafl.schemes.scheme import SchemeContext
     from dmafl.server.core import Server
     from dmafl.simulation.clock import VirtualClock
-    from dmafl.training.trainer import Components
+    from dmafl.training.components import Components
     from dmafl.training.workers import InProcess, Trainers
     from dmafl.world.world import World
 
@@ -127,7 +127,7 @@ def ours(data: Path, rounds: int) -> Row:
             "tasks": {"mnist": task},
         }
     )
-    trainers = Trainers(scenario, Components(datasets={"mnist": dataset()}))
+    trainers = Trainers(scenario, Components(data={"mnist": dataset()}))
     first = trainers.of(0).first_model(0)
     world, trainer = World.resolve(scenario), Ordering(InProcess(trainers))
     clock = VirtualClock(world, trainer)

@@ -25,7 +25,8 @@ from dmafl.scenario.model import Scenario
 from dmafl.scenario.preset import preset
 from dmafl.scenario.toml import from_plain
 from dmafl.theory.course import predict_accuracy
-from dmafl.training.trainer import Components, Trainer
+from dmafl.training.components import Components
+from dmafl.training.trainer import Trainer
 from sizing_parts.units import Row, Unit
 
 FIRST_NUMBER = 1000
@@ -185,7 +186,7 @@ class Trainings:
         if devices is not None:
             changes["fleet.devices"] = devices
         scenario = self.scenario(unit, **changes)
-        trainer = Trainer(scenario, Components(self.data_dir))
+        trainer = Trainer(scenario, Components(data_dir=self.data_dir))
         measured = self.measured(unit).of(unit.task)
         assert measured.calibration is not None
         labels = label_mix(trainer, 0)

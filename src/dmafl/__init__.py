@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dmafl.base.errors import BadInput
     from dmafl.calibration.measure import measure
     from dmafl.calibration.measured import Measured, read_measured, write_measured
+    from dmafl.data.dataset import Dataset
     from dmafl.experiments.compare.compare import Comparison, compare
     from dmafl.experiments.run.run import Run, run
     from dmafl.experiments.run.verify import verify_run
@@ -32,11 +33,14 @@ if TYPE_CHECKING:
     from dmafl.schedule.plan import Plan
     from dmafl.schedule.plan_files import read_plan, write_plan
     from dmafl.schedule.plan_verification import verify_plan
+    from dmafl.training.components import Components
     from dmafl.world.world import World
 
 _HOMES = {
     "BadInput": "dmafl.base.errors",
     "Comparison": "dmafl.experiments.compare.compare",
+    "Components": "dmafl.training.components",
+    "Dataset": "dmafl.data.dataset",
     "Measured": "dmafl.calibration.measured",
     "Run": "dmafl.experiments.run.run",
     "Plan": "dmafl.schedule.plan",
@@ -69,6 +73,8 @@ _HOMES = {
 __all__ = [
     "BadInput",
     "Comparison",
+    "Components",
+    "Dataset",
     "Measured",
     "Plan",
     "Run",

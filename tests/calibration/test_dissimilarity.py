@@ -7,7 +7,8 @@ from dmafl.calibration.dissimilarity import gram_at, label_mix
 from dmafl.calibration.gram import gram_of_gradients, gram_of_labels, mean_gram
 from dmafl.learning.evaluation import gradient
 from dmafl.scenario.toml import from_plain
-from dmafl.training.trainer import Components, Trainer
+from dmafl.training.components import Components
+from dmafl.training.trainer import Trainer
 from support.small_runs import TASK, dataset, softmax
 
 DEVICES = 4
@@ -18,7 +19,7 @@ SKETCH = 4096
 def trainer() -> Trainer:
     task = {**TASK, "dataset": "tiny", "partition": "k_labels", "labels_per_device": 2}
     scenario = from_plain({"preset": "phone", "fleet": {"devices": DEVICES}, "tasks": {"tiny": task}})
-    return Trainer(scenario, Components(datasets={"tiny": dataset()}, models={"tiny": softmax}))
+    return Trainer(scenario, Components(data={"tiny": dataset()}, models={"tiny": softmax}))
 
 
 def test_label_mix_counts_labels(trainer: Trainer) -> None:
@@ -35,7 +36,7 @@ def test_test_labels_follow_a_stream_that_renames_them() -> None:
     uneven = type(data)("tiny", data.x_train, data.y_train, data.x_test, labels, "test", "0" * 64)
     task = {**TASK, "dataset": "tiny", "drift": {"kind": "abrupt", "change_at": 0.5}}
     scenario = from_plain({"preset": "phone", "fleet": {"devices": DEVICES}, "tasks": {"tiny": task}})
-    trainer = Trainer(scenario, Components(datasets={"tiny": uneven}, models={"tiny": softmax}))
+    trainer = Trainer(scenario, Components(data={"tiny": uneven}, models={"tiny": softmax}))
     before, after = (label_mix(trainer, 0, share).asked for share in (0.0, 1.0))
     assert before[0] == pytest.approx(2 / 3)
     assert after[0] < 2 / 3

@@ -24,7 +24,8 @@ from dmafl.theory.course import predict_accuracy, predict_jobs
 from dmafl.theory.features import features
 from dmafl.theory.jobs import TaskJobs
 from dmafl.theory.label_bias import RECENT
-from dmafl.training.trainer import Components, Trainer
+from dmafl.training.components import Components
+from dmafl.training.trainer import Trainer
 
 SLOTS = 30
 DEVICES = 6

@@ -17,7 +17,8 @@ from dmafl.scenario.toml import from_plain
 from dmafl.theory.calibration_fit import rank_correlation
 from dmafl.theory.proxy_model import ProxyModel
 from dmafl.theory.tested_jobs import TestedJobs
-from dmafl.training.trainer import Components, Trainer
+from dmafl.training.components import Components
+from dmafl.training.trainer import Trainer
 
 SLOTS = 30
 RANKED = 0.9

@@ -38,6 +38,7 @@ from dmafl.simulation.scheme_run import SchemeRun
 from dmafl.training.trainer import Trainer
 from dmafl.training.workers import Trainers, open_workers
 from dmafl.world.world import World
+from support.brought import run_with
 from support.small_runs import components, dataset, scenario, softmax
 
 
@@ -91,7 +92,7 @@ def clean_up() -> None:
 def make_run(name: str, **more: Any) -> Path:
     small, folder = small_scenario(), place() / name
     with suppress(Stop):
-        dmafl.run(
+        run_with(
             small,
             schemes=["fedasync"],
             models={"one": softmax},

@@ -11,6 +11,7 @@ import pytest
 import dmafl
 from dmafl.scenario.model import Drift, Scenario
 from dmafl.schemes.registry import names_of
+from support.brought import run_with
 from support.in_memory import tmp_path  # noqa: F401
 from support.small_runs import dataset, scenario, softmax
 from support.stopped_runs import Stop, StopsAfter
@@ -78,10 +79,10 @@ def test_an_honest_run_keeps_every_rule(number: int, tmp_path: Path) -> None:  #
     if number % 3 == 0:
         stop = StopsAfter(int(rng.integers(1, 200)))
         try:
-            dmafl.run(small, watcher=stop, checkpoint_every_s=0.0, **more)
+            run_with(small, watcher=stop, checkpoint_every_s=0.0, **more)
         except Stop:
             assert violations(tmp_path / "run") == []
-    dmafl.run(small, resume=True, **more)
+    run_with(small, resume=True, **more)
     assert violations(tmp_path / "run") == []
 
 
@@ -89,7 +90,7 @@ def test_energies_below_what_the_ledger_counts_hold(tmp_path: Path) -> None:  # 
     """The ledger counts attojoules; phases that cost less are no violation."""
     fleet = {"capacitance_Js2": 1e-32, "frequency_min_Hz": 1e6, "frequency_max_Hz": 2e6}
     small = scenario({"one": {"cycles_per_sample": 1.0}}, fleet=fleet)
-    done = dmafl.run(
+    done = run_with(
         small,
         schemes=names_of("baseline"),
         output=tmp_path / "run",

@@ -78,7 +78,7 @@ def test_the_first_models_are_the_same_in_every_scheme(runs, model: str, tmp_pat
 
         small = scenario({"one": {"parameters": 103, "slots": 4}})
         own = components(small, model=network)
-        done = dmafl.run(small, output=tmp_path / "run", models=own.models, datasets=own.datasets)
+        done = dmafl.run(small, output=tmp_path / "run", components=own)
         firsts = [row for row in done.metrics.to_pylist() if row["aggregation"] == 0]
     assert len(firsts) == 4
     assert len({(row["loss"], row["accuracy"]) for row in firsts}) == 1

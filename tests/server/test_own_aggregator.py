@@ -15,6 +15,7 @@ from dmafl.schemes.draws import Drawn
 from dmafl.server.policy import Policy
 from dmafl.world.world import World
 from support import latest_of_all
+from support.brought import run_with
 from support.latest_of_all import LatestOfAll
 from support.scripted_transport import update, vector
 from support.small_runs import dataset, scenario, softmax
@@ -37,7 +38,7 @@ def policies(world: World) -> list[Policy]:
 
 def run(folder: Path, **more: Any) -> dmafl.Run:
     given = {"models": dict.fromkeys(SMALL.tasks, softmax), "datasets": dict.fromkeys(SMALL.tasks, dataset())}
-    return dmafl.run(
+    return run_with(
         SMALL,
         schemes=["latest"],
         own_schemes={"latest": policies},

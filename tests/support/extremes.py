@@ -28,6 +28,7 @@ from dmafl.schedule.plan import Plan
 from dmafl.schemes.registry import names_of
 from dmafl.world.mobility import Static
 from dmafl.world.world import World
+from support.brought import run_with
 from support.plan_rules import broken_rules
 from support.small_runs import PARAMETERS, TASK, dataset, softmax
 from support.synthetic_problems import synthetic_estimates
@@ -161,7 +162,7 @@ def outcome(plain: dict[str, Any], case: int = 0) -> str:
         except BadInput as error:
             planned = f"no plan: {error.problems[0].name}"
         try:
-            done = dmafl.run(
+            done = run_with(
                 scenario,
                 plan,
                 schemes=[scheme, *(["scheduled"] if plan is not None else [])],

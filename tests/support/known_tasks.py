@@ -13,7 +13,8 @@ from torch import nn
 from dmafl.calibration.estimate import Estimate
 from dmafl.calibration.estimates import estimate_task
 from dmafl.data import Dataset
-from dmafl.training.trainer import Components, Trainer
+from dmafl.training.components import Components
+from dmafl.training.trainer import Trainer
 from dmafl.world.drift.streams import View
 from support.small_runs import FEATURES, SIDE, scenario
 
@@ -39,7 +40,7 @@ def trainer(data: Dataset, model: Any, *, parameters: int, streams: Any = None, 
         "window_s": 50.0,
     }
     of = scenario({"one": settings | task}, devices=DEVICES)
-    return Trainer(of, Components(models={"one": model}, datasets={"one": data}, streams=streams or {}))
+    return Trainer(of, Components(models={"one": model}, data={"one": data}, streams=streams or {}))
 
 
 def estimates(of: Trainer) -> dict[str, Estimate]:

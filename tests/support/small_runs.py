@@ -24,7 +24,8 @@ from dmafl.simulation.active_job import ActiveJob
 from dmafl.simulation.clock import VirtualClock
 from dmafl.simulation.event_heap import ORDERS
 from dmafl.simulation.scheme_run import SchemeRun
-from dmafl.training.trainer import Components, Trainer
+from dmafl.training.components import Components
+from dmafl.training.trainer import Trainer
 from dmafl.training.workers import InProcess, Trainers
 from dmafl.world.world import World
 
@@ -125,7 +126,7 @@ def components(
     data = data if data is not None else dataset()
     return Components(
         models=dict.fromkeys(of.tasks, model),
-        datasets=dict.fromkeys(of.tasks, data),
+        data=dict.fromkeys(of.tasks, data),
         streams=streams or {},
     )
 

@@ -9,6 +9,7 @@ import pytest
 
 import dmafl
 from dmafl.base.watching import Watcher
+from support.brought import run_with
 from support.small_runs import dataset, scenario, softmax
 
 
@@ -20,7 +21,7 @@ def run(output: Path, **more: Any) -> dmafl.Run:
         "datasets": {name: dataset() for name in small.tasks},
         "schemes": ["fedasync", "fedbuff"],
     }
-    return dmafl.run(small, output=output, **{**stuff, **more})
+    return run_with(small, output=output, **{**stuff, **more})
 
 
 class Stop(Exception):

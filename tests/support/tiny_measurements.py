@@ -10,6 +10,7 @@ import dmafl
 from dmafl.base.watching import Watcher
 from dmafl.calibration.measured import Measured
 from dmafl.scenario.model import Scenario
+from support.brought import packed
 from support.small_runs import dataset, network, scenario, softmax
 
 FEW = 12
@@ -33,7 +34,7 @@ def measured(of: Scenario, cache: Path | None, **given: Any) -> Measured:
         "cache": cache,
         "use_cache": cache is not None,
     }
-    return dmafl.measure(of, **(settings | given))
+    return dmafl.measure(of, **packed(**(settings | given)))
 
 
 def outcome(of: Measured) -> dict[str, Any]:

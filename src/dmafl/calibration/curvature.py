@@ -50,6 +50,7 @@ def _eigenvalue(trainer: TaskTrainer, w: Vector, data: Inputs, shift: float, num
     """The eigenvalue of H - shift I with the largest absolute value."""
     rng = generator(trainer.seed, "measure.curvature", trainer.number, number)
     v = rng.standard_normal(len(w))
+    v[trainer.model.trained :] = 0.0  # running statistics are no directions of the loss
     v /= np.linalg.norm(v)
     value = 0.0
     # A step of about a thousandth of the parameters' size, but never too small for float32.

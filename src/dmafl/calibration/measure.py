@@ -6,10 +6,8 @@ measurement continues where it stopped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from dmafl.base.errors import BadInput, bad_input
 from dmafl.base.watching import Watcher
@@ -21,9 +19,9 @@ from dmafl.calibration.measured import Measured
 from dmafl.calibration.measurement_setup import MeasurementSetup
 from dmafl.calibration.random_jobs import probe_counts
 from dmafl.calibration.shipped import shipped
-from dmafl.data import Dataset
 from dmafl.scenario.model import Scenario
 from dmafl.theory.calibration_fit import FEWEST_PROBES
+from dmafl.training.components import NOTHING, Components
 
 
 def measure(
@@ -32,17 +30,15 @@ def measure(
     probes: int | None = None,
     workers: int = 1,
     data_dir: str | Path | None = None,
-    models: Mapping[str, Any] | None = None,
-    datasets: Mapping[str, Dataset] | None = None,
-    streams: Mapping[str, Any] | None = None,
+    components: Components = NOTHING,
     cache: str | Path | None = None,
     use_cache: bool = True,
     watcher: Watcher | None = None,
 ) -> Measured:
     """Measure every task of `scenario`, or read earlier measurements; the result is the same for any number of workers.
 
-    `probes`: number per task, 0 for constants alone; None: as many as the model of a task needs. `models`, `datasets`
-    and `streams`: a user's own, as for `dmafl.run`. `cache`: folder of earlier measurements, the user's by default.
+    `probes`: number per task, 0 for constants alone; None: as many as the model of a task needs. `components`: a
+    user's own, as for `dmafl.run`. `cache`: folder of earlier measurements, the user's by default.
     After Ctrl-C finished parts are kept, and the same call continues.
     """
     if probes is not None and probes != 0 and probes < FEWEST_PROBES:
@@ -50,8 +46,9 @@ def measure(
         raise bad_input("probes", rule, probes, "Fewer cannot determine the weights of the prediction.")
     if workers < 1:
         raise bad_input("workers", "must be >= 1", workers, "Use as many as there are cores.")
-    folder = Path(data_dir) if data_dir is not None else None
-    setup = MeasurementSetup(scenario, folder, models or {}, datasets or {}, streams or {})
+    components = components.looking_in(data_dir)
+    scenario = components.filled(scenario)
+    setup = MeasurementSetup(scenario, components)
     files = Cache((Path(cache) if cache is not None else usual_folder()) if use_cache else None)
     if use_cache:
         key = whole_key(scenario, setup.keys, probes)

@@ -7,7 +7,8 @@ import hashlib
 import numpy as np
 
 from dmafl.learning.evaluation import gradient
-from dmafl.training.trainer import Components, Trainer
+from dmafl.training.components import Components
+from dmafl.training.trainer import Trainer
 
 PROGRESS = np.linspace(0.0, 1.0, 9)
 SAMPLES = 64
@@ -34,6 +35,8 @@ def marks(trainer: Trainer, components: Components) -> dict[str, str]:
                     for part in (view.rows, view.labels):
                         digest.update(b"-" if part is None else np.asarray(part, dtype=np.int64).tobytes())
                     digest.update(str(view.roll_px).encode())
-        if name in components.models or name in components.streams:
+        if name in components.partition:
+            digest.update(np.ascontiguousarray(of_task.dealt, dtype=np.int64).tobytes())
+        if any(name in brought for brought in (components.models, components.streams, components.partition)):
             checksums[name] = digest.hexdigest()
     return checksums

@@ -19,7 +19,8 @@ from dmafl.calibration.random_jobs import ProbePlan, probe_jobs
 from dmafl.learning.arrays import Vector
 from dmafl.learning.divergence import Diverged
 from dmafl.scenario.model import Scenario
-from dmafl.training.trainer import Components, Trainer
+from dmafl.training.components import Components
+from dmafl.training.trainer import Trainer
 from dmafl.training.workers import Trainers, ignore_signals, process_pool
 
 LOOK_EVERY_S = 0.2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -16,9 +15,11 @@ from dmafl.calibration.probes import carry_out
 from dmafl.calibration.progress import Streams
 from dmafl.scenario.model import Scenario
 from dmafl.theory.jobs import TaskJobs
+from dmafl.training.components import NOTHING, Components
 
 TIMES = 8
 """How often a schedule is trained: two trainings of one schedule differ by 0.003 to 0.01 in accuracy."""
+OWN = "custom"
 REHEARSED = "softmax"
 """The model that is rehearsed: a training of a network takes minutes."""
 _NUMBER = 4 * 10**8
@@ -32,8 +33,12 @@ class Rehearsals:
     setup: MeasurementSetup
 
     def rehearses(self, task: str) -> bool:
-        """Whether the model of a task can be trained in seconds."""
-        return self.setup.scenario.tasks[task].model == REHEARSED
+        """Whether the model of a task can be trained in seconds: a linear one, also of the user's own."""
+        model = self.setup.scenario.tasks[task].model
+        if model != OWN:
+            return model == REHEARSED
+        number = list(self.setup.scenario.tasks).index(task)
+        return self.setup.trainer.tasks[number].model.linear is not None
 
     def accuracies(self, task: str, jobs: TaskJobs, progress: Streams, counts: IntArray) -> FloatArray:
         """What the jobs reach on the whole test set after these numbers of slots, (trainings, counts)."""
@@ -50,7 +55,7 @@ class Rehearsals:
 def rehearsals_for(
     scenario: Scenario,
     measured: Measured,
-    data_dir: str | Path | None = None,
+    components: Components = NOTHING,
     *,
     same_data: bool | None = None,
 ) -> Rehearsals | None:
@@ -59,11 +64,11 @@ def rehearsals_for(
     That is so where no task has a model that is rehearsed, where its data are not there, and where `measured` is of
     other data than those that are found here. `same_data` says what is known of that.
     """
-    if not any(task.model == REHEARSED for task in scenario.tasks.values()):
+    if not any(task.model in (REHEARSED, OWN) for task in scenario.tasks.values()):
         return None
-    if any(task.model == "custom" for task in scenario.tasks.values()):
+    if any(task.model == OWN and name not in components.models for name, task in scenario.tasks.items()):
         return None
-    setup = MeasurementSetup(scenario, None if data_dir is None else Path(data_dir))
+    setup = MeasurementSetup(scenario, components)
     try:
         if same_data is None:
             same_data = all(measured.of(name).data == checksum(data) for name, data in setup.data.items())

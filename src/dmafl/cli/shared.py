@@ -103,11 +103,12 @@ def measured_in(
     from dmafl.calibration.keys import whole_key
     from dmafl.calibration.measured import read_measured
     from dmafl.calibration.measurement_setup import MeasurementSetup
+    from dmafl.training.components import Components
 
     measured = read_measured(path)
     asked = scenario.as_asked
     if all(name in measured.tasks for name in asked.tasks):  # else it is refused where it is used
-        keys = MeasurementSetup(asked, data_dir).keys
+        keys = MeasurementSetup(asked, Components(data_dir=data_dir)).keys
         counts = {None, 0, *(task.cost.probes for task in measured.tasks.values())}
         if measured.key not in {whole_key(asked, keys, probes) for probes in counts}:
             out.note(

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dmafl.base.errors import BadInput, Problem, show
 
 Bytes = NDArray[np.uint8]
+AnyArray = NDArray[Any]
 
 ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 
@@ -21,11 +23,11 @@ class Dataset:
     """Images and labels of one learning task; the arrays are read-only. Compare two by `sha256`."""
 
     name: str
-    x_train: Bytes
-    """Images, (samples, height, width) or (samples, height, width, channels)."""
+    x_train: AnyArray
+    """Images, (samples, height, width) or (samples, height, width, channels); or other numbers, (samples, ...)."""
     y_train: Bytes
     """Labels from 0 on, at most 256 classes, (samples,)."""
-    x_test: Bytes
+    x_test: AnyArray
     y_test: Bytes
     source: str
     """Path of the file, or where else the samples come from."""
@@ -35,11 +37,24 @@ class Dataset:
     """True if this data set takes the place of another one."""
 
     def __post_init__(self) -> None:
-        check_arrays({array: getattr(self, array) for array in ARRAYS}, self.source)
+        check_samples({array: getattr(self, array) for array in ARRAYS}, self.source)
         for array in ARRAYS:
             view = getattr(self, array).view()
             view.flags.writeable = False
             object.__setattr__(self, array, view)
+
+    @classmethod
+    def of(
+        cls, x_train: ArrayLike, y_train: ArrayLike, x_test: ArrayLike, y_test: ArrayLike, name: str = "own"
+    ) -> Dataset:
+        """A data set of arrays: images or rows of a table, uint8 or other numbers, and labels from 0 to 255."""
+        arrays: dict[str, Any] = {
+            "x_train": _samples(x_train),
+            "y_train": _labels(y_train, f"{name}: y_train"),
+        }
+        arrays |= {"x_test": _samples(x_test), "y_test": _labels(y_test, f"{name}: y_test")}
+        check_samples(arrays, name)
+        return cls(name, **arrays, source="arrays", sha256=content_sha256(arrays))
 
     @property
     def classes(self) -> int:
@@ -62,7 +77,42 @@ class Dataset:
         )
 
 
-def check_arrays(arrays: Mapping[str, Bytes], where: str) -> None:
+def _samples(given: ArrayLike) -> AnyArray:
+    samples = np.asarray(given)
+    return samples if samples.dtype == np.uint8 else np.asarray(samples, dtype=np.float32)
+
+
+def _labels(given: ArrayLike, name: str) -> Bytes:
+    labels = np.asarray(given)
+    whole = labels.dtype.kind in "iu" and labels.size > 0 and labels.min() >= 0 and labels.max() <= 255
+    if not whole:
+        raise BadInput(
+            Problem(name, "must be whole numbers from 0 to 255", show(given), "Number the classes from 0.")
+        )
+    return labels.astype(np.uint8)
+
+
+def check_samples(arrays: Mapping[str, AnyArray], where: str) -> None:
+    """Refuse arrays that are not samples with labels; samples may be float32 numbers of any shape."""
+    kinds = {name: array.dtype for name, array in arrays.items()}
+    if any(kinds[name] == np.float32 for name in ("x_train", "x_test")):
+        problems = _mismatches({name: array.shape for name, array in arrays.items()}, where)
+        for name in ("x_train", "x_test"):
+            if kinds[name] != np.float32 or arrays[name].ndim < 2 or not np.isfinite(arrays[name]).all():
+                rule = "must be finite numbers of the shape (samples, ...)"
+                value = f"{kinds[name]} of shape {arrays[name].shape}"
+                problems.append(Problem(f"{where}: {name}", rule, value, "Clean the columns first."))
+        if problems:
+            raise BadInput(*problems)
+    elif arrays["x_train"].ndim == arrays["x_test"].ndim == 2:
+        problems = _mismatches({name: array.shape for name, array in arrays.items()}, where)
+        if problems:
+            raise BadInput(*problems)
+    else:
+        check_arrays(arrays, where)
+
+
+def check_arrays(arrays: Mapping[str, AnyArray], where: str) -> None:
     """Refuse arrays that are not images with labels; `where` names their origin in the message."""
     check_layout({array: (arrays[array].dtype, arrays[array].shape) for array in ARRAYS}, where)
 
@@ -105,10 +155,11 @@ def _mismatches(shapes: Mapping[str, tuple[int, ...]], where: str) -> list[Probl
     return problems
 
 
-def content_sha256(arrays: Mapping[str, Bytes]) -> str:
+def content_sha256(arrays: Mapping[str, AnyArray]) -> str:
     """SHA-256 of all four arrays, shapes included: the same for the same samples in any file format."""
     digest = hashlib.sha256()
     for array in ARRAYS:
-        digest.update(f"{array}{arrays[array].shape}".encode())
+        kind = "" if arrays[array].dtype == np.uint8 else str(arrays[array].dtype)
+        digest.update(f"{array}{arrays[array].shape}{kind}".encode())
         digest.update(np.ascontiguousarray(arrays[array]).data)
     return digest.hexdigest()

@@ -53,12 +53,15 @@ def _outputs(model: FlatModel, data: Inputs) -> int:
         )
     if not output.is_floating_point():
         raise bad_input("model", "must return real scores", ShownAsIs(str(output.dtype)), "Return logits.")
+    kept = {name for name, _ in model.layout}
     for (name, after), old in zip(model.module.named_buffers(), before, strict=True):
-        if not torch.equal(after, old):
+        if name in kept or name.endswith("num_batches_tracked"):
+            after.copy_(old)
+        elif not torch.equal(after, old):
             raise bad_input(
                 f"model.{name}",
                 "must not change in training, because buffers are neither sent nor mixed",
                 ShownAsIs("a buffer that changed"),
-                "Use GroupNorm, or BatchNorm with track_running_stats=False.",
+                "Make it a parameter, or use a layer that keeps nothing, e.g. GroupNorm.",
             )
     return int(output.shape[1])

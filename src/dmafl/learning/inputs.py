@@ -134,6 +134,17 @@ def pixels(images: AnyArray, labels: AnyArray) -> Inputs:
     return Inputs(images, labels, scale=1.0 / MAX_BYTE)
 
 
+def samples_of(samples: AnyArray, labels: AnyArray) -> Inputs:
+    """Samples of any kind: uint8 images with pixels in [0, 1], other numbers as they are.
+
+    Arrays (N, height, width) and (N, height, width, channels) are images; others, such as rows of a table, are not.
+    """
+    if samples.dtype == np.uint8 and samples.ndim in (3, 4):
+        return pixels(samples, labels)
+    image = samples.ndim in (3, 4) and samples.dtype.kind == "f"
+    return Inputs(samples, labels, layout="image" if image else "plain")
+
+
 def standardised(images: AnyArray, labels: AnyArray, mean: ArrayLike, std: ArrayLike) -> Inputs:
     """uint8 images as (pixel - mean) / std, `mean` and `std` a number or one per channel, on the scale [0, 1]."""
     centre, spread = np.asarray(mean, dtype=np.float64), np.asarray(std, dtype=np.float64)

@@ -79,7 +79,8 @@ def _train_module(
 ) -> Vector:
     module, w, gradient = model.module, model.vector, model.gradient
     model.load(received)
-    start = w.clone() if proximal else w
+    head = w[: model.trained]
+    start = head.clone() if proximal else head
     module.train()
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         torch.manual_seed(noise)
@@ -89,8 +90,8 @@ def _train_module(
                 gradient.zero_()
                 backward(cross_entropy(module(samples), labels))
                 if proximal:
-                    w.lerp_(start, learning_rate * proximal)
-                w.add_(gradient, alpha=-learning_rate)
+                    head.lerp_(start, learning_rate * proximal)
+                head.add_(gradient[: model.trained], alpha=-learning_rate)
     return model.values()
 
 

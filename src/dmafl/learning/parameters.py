@@ -11,6 +11,8 @@ from dmafl.learning.arrays import Vector
 from dmafl.learning.linear import LinearShape
 from dmafl.learning.saving import ParameterLayout
 
+RUNNING = ("running_mean", "running_var")
+
 
 class FlatModel:
     """A module whose parameters are views of `vector` and whose gradients are views of `gradient`.
@@ -18,8 +20,10 @@ class FlatModel:
     So loading a model is one copy, and an SGD step is one operation on the whole vector, in the order of
     `module.parameters()`. The module now belongs to this object: use it only through it, from one thread at a time.
 
-    What training changes beside the parameters (running statistics of BatchNorm) would be neither sent nor
-    mixed, so `fitting.check_fit` refuses it. Buffers that do not change, e.g. position codes, are allowed.
+    Running statistics of normalising layers stand behind the parameters in the vector: they are sent and mixed as
+    parameters are, and no gradient moves them. Their counters of batches stay where they are, and begin anew with
+    every model. Other buffers that training changes would be neither sent nor mixed, so `fitting.check_fit` refuses
+    them. Buffers that do not change, e.g. position codes, are allowed.
     Devices other than "cpu" are supported but untested.
     """
 
@@ -28,7 +32,11 @@ class FlatModel:
         _check_parameters(module)
         self.module = module.to(device)
         self.device = torch.device(device)
-        named = list(self.module.named_parameters())
+        trained = list(self.module.named_parameters())
+        statistics, self._counters = running_statistics(self.module)
+        self.trained = sum(weights.numel() for _, weights in trained)
+        """How many numbers at the head of the vector gradients move."""
+        named = [*trained, *statistics]
         self.layout: ParameterLayout = tuple((name, tuple(weights.shape)) for name, weights in named)
         self.size = sum(weights.numel() for _, weights in named)
         self.vector = torch.empty(self.size, device=self.device)
@@ -39,7 +47,8 @@ class FlatModel:
             view = self.vector[begin:end].view(weights.shape)
             view.copy_(weights.detach())
             weights.data = view
-            weights.grad = self.gradient[begin:end].view(weights.shape)
+            if isinstance(weights, nn.Parameter):
+                weights.grad = self.gradient[begin:end].view(weights.shape)
             begin = end
         self.linear = linear_shape(self.module) if fast and device == "cpu" else None
         self.outputs: dict[object, int] = {}
@@ -48,6 +57,8 @@ class FlatModel:
     def load(self, parameters: Vector) -> None:
         """Make the module compute with `parameters`."""
         checked = self.checked(parameters)
+        for counter in self._counters:
+            counter.zero_()
         if self.device.type == "cpu":
             np.copyto(self.vector.numpy(), checked)
         else:
@@ -68,6 +79,20 @@ class FlatModel:
             ShownAsIs(f"{parameters.dtype} of shape {parameters.shape}"),
             "Use a vector of the same model.",
         )
+
+
+def running_statistics(module: nn.Module) -> tuple[list[tuple[str, torch.Tensor]], list[torch.Tensor]]:
+    """Means and variances that normalising layers keep, by name, and their counters of batches."""
+    statistics, counters = [], []
+    for name, layer in module.named_modules():
+        if isinstance(layer, nn.modules.batchnorm._NormBase) and layer.track_running_stats:
+            before = f"{name}." if name else ""
+            for key, buffer in layer.named_buffers(recurse=False):
+                if key in RUNNING:
+                    statistics.append((f"{before}{key}", buffer))
+                else:
+                    counters.append(buffer)
+    return statistics, counters
 
 
 def linear_shape(module: nn.Module) -> LinearShape | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmafl.planning.loss_models.registry import loss_model_kind
 from dmafl.scenario.model import Scenario
+from dmafl.training.components import NOTHING, Components
 
 if TYPE_CHECKING:
     from dmafl.base.watching import Watcher
@@ -23,11 +23,11 @@ def measured_for(
     quality: str,
     *,
     workers: int = 1,
-    data_dir: str | Path | None = None,
+    components: Components = NOTHING,
     watcher: Watcher | None = None,
 ) -> Measured:
     """What is kept of a scenario, or measured now, with as many probes as plans of this quality need."""
     from dmafl.calibration.measure import measure
 
     probes = probes_for(quality)
-    return measure(scenario.as_asked, probes=probes, workers=workers, data_dir=data_dir, watcher=watcher)
+    return measure(scenario.as_asked, probes=probes, workers=workers, components=components, watcher=watcher)

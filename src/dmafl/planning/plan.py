@@ -20,6 +20,7 @@ from dmafl.planning.solve import problem_in_time, solve
 from dmafl.planning.task_estimates import TaskEstimates, estimates_from
 from dmafl.scenario.model import Scenario
 from dmafl.schedule.plan import Plan
+from dmafl.training.components import NOTHING, Components
 from dmafl.world.world import World
 
 if TYPE_CHECKING:
@@ -80,17 +81,19 @@ def prepare(
     effort: float = EFFORT,
     time_limit_s: float | None = None,
     workers: int = 1,
+    components: Components = NOTHING,
     data_dir: str | Path | None = None,
     rehearse: bool | None = None,
     watch: Watch = lambda progress: None,
     measuring: Watcher | None = None,
 ) -> Prepared:
     """Everything before the search of `plan`; `measuring` sees what is measured."""
-    world = scenario if isinstance(scenario, World) else World.resolve(scenario)
+    components = components.looking_in(data_dir)
+    world = scenario if isinstance(scenario, World) else components.world(scenario)
     if measured is None:
         rehearse = True if rehearse is None else rehearse  # with the data that are measured now
         measured = measured_for(
-            world.scenario, quality, workers=workers, data_dir=data_dir, watcher=measuring
+            world.scenario, quality, workers=workers, components=components, watcher=measuring
         )
     estimates = estimates_from(world.scenario, measured)
     counted = Effort(effort, time_limit_s, watch)
@@ -102,7 +105,7 @@ def prepare(
     if rehearse is not False and goals.accuracy is not None and goals.decided is None:
         from dmafl.calibration.rehearsal import rehearsals_for
 
-        rehearsing = rehearsals_for(world.scenario, measured, data_dir, same_data=rehearse)
+        rehearsing = rehearsals_for(world.scenario, measured, components, same_data=rehearse)
     return Prepared(problem, estimates, measured, counted, participation, rehearsing)
 
 
@@ -119,11 +122,15 @@ def plan(
     time_limit_s: float | None = None,
     seed: int = 0,
     workers: int = 1,
+    components: Components = NOTHING,
     data_dir: str | Path | None = None,
     rehearse: bool | None = None,
     watch: Watch = lambda progress: None,
 ) -> Plan:
     """An executable plan for a scenario, or for a world with a channel or mobility of the user's own.
+
+    `components` are a user's own models, data, partitions, streams, channel and mobility: what is measured and
+    rehearsed is measured and rehearsed with them.
 
     Without `measured`, constants are taken from the cache, or measured first (`dmafl.measure`). Raises `Infeasible`,
     which names the limit that binds and what would help, if there is no plan.
@@ -145,6 +152,7 @@ def plan(
         effort=effort,
         time_limit_s=time_limit_s,
         workers=workers,
+        components=components,
         data_dir=data_dir,
         rehearse=rehearse,
         watch=watch,

@@ -21,6 +21,7 @@ from dmafl.planning.task_estimates import TaskEstimates, estimates_from
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.plan import Plan
 from dmafl.schedule.timeline import replay
+from dmafl.training.components import NOTHING, Components
 from dmafl.world.world import World
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def replan(
     time_limit_s: float | None = None,
     seed: int = 0,
     workers: int = 1,
+    components: Components = NOTHING,
     data_dir: str | Path | None = None,
     measuring: Watcher | None = None,
 ) -> Plan:
@@ -104,7 +106,8 @@ def replan(
     if estimates is None:
         scenario = plan.world.scenario
         if measured is None:
-            measured = measured_for(scenario, quality, workers=workers, data_dir=data_dir, watcher=measuring)
+            brought = components.looking_in(data_dir)
+            measured = measured_for(scenario, quality, workers=workers, components=brought, watcher=measuring)
         estimates = estimates_from(scenario, measured)
     counted = Effort(effort, time_limit_s)
     problem = problem_in_time(counted, plan.world, estimates, quality=quality, dissimilarity=dissimilarity)

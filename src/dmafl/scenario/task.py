@@ -129,19 +129,12 @@ class Task(Section):
                 f"{self.batch_min} > {self.samples_at_start}",
                 "Lower batch_min, or raise samples or drift.start_fraction.",
             )
-        if (self.model == "custom") != (self.parameters is not None):
+        if self.model != "custom" and self.parameters is not None:
             raise contradiction(
                 "parameters",
-                'must be given for model "custom", and only then',
+                'must be left out unless the model is "custom"',
                 f"model {self.model!r} and parameters {self.parameters!r}",
-                'Set parameters beside model = "custom"; leave it out otherwise.',
-            )
-        if self.model == "custom" and self.cycles_per_sample is None and self.flops_per_sample is None:
-            raise contradiction(
-                "flops_per_sample",
-                'must be given for model "custom" without cycles_per_sample',
-                "nothing",
-                "Set flops_per_sample or cycles_per_sample.",
+                'Set model = "custom", or leave parameters out.',
             )
         return self
 

@@ -2,60 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dmafl.base.errors import bad_input
+from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.base.randomness import generator
-from dmafl.data import Dataset, find, partition
+from dmafl.data import Dataset, partition
 from dmafl.learning.architectures import check_fit
 from dmafl.learning.arrays import Vector
 from dmafl.learning.evaluation import evaluate, fixed_subset
-from dmafl.learning.inputs import Inputs, channel_statistics, pixels, standardised
+from dmafl.learning.inputs import Inputs, channel_statistics, samples_of, standardised
 from dmafl.learning.local_sgd import train
-from dmafl.learning.models import Factory, build
+from dmafl.learning.models import build
 from dmafl.learning.parameters import FlatModel
 from dmafl.learning.threads import compute_with_one_thread
-from dmafl.scenario.model import Scenario, Task
+from dmafl.scenario.model import Scenario
+from dmafl.training.components import Components, dealt_by
 from dmafl.training.gradient_sample import GradientSample
 from dmafl.training.views import shown
 from dmafl.world.drift.streams import Stream, make_stream
-
-StreamMaker = Callable[[Task, NDArray[np.int64]], Stream]
-"""Makes a user's own stream from the task's settings and the samples dealt to devices, shape (I, D)."""
-
-
-@dataclass(frozen=True)
-class Components:
-    """What a user brings besides the scenario, by task name; and where data sets are looked for."""
-
-    data_dir: Path | None = None
-    models: Mapping[str, Factory] = field(default_factory=dict)
-    datasets: Mapping[str, Dataset] = field(default_factory=dict)
-    streams: Mapping[str, StreamMaker] = field(default_factory=dict)
-
-    def check(self, scenario: Scenario) -> None:
-        """Refuse components for tasks that there are not, and models that do not go with their task's settings."""
-        for kind in ("models", "datasets", "streams"):
-            for name in getattr(self, kind):
-                if name not in scenario.tasks:
-                    known = ", ".join(scenario.tasks)
-                    raise bad_input(
-                        f"{kind}[{name!r}]", f"must be for one of the tasks {known}", name, "Rename it."
-                    )
-        for name, task in scenario.tasks.items():
-            if (task.model == "custom") != (name in self.models):
-                raise bad_input(
-                    f"tasks.{name}.model",
-                    'must be "custom" where models= has a module for the task, and only there',
-                    task.model,
-                    f'Pass models={{"{name}": factory}} together with model = "custom".',
-                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,27 +110,17 @@ class TaskTrainer:
     def __init__(self, scenario: Scenario, number: int, name: str, components: Components) -> None:
         self.settings = scenario.tasks[name]
         self.seed, self.number = scenario.seed, number
-        given = components.datasets.get(name)
-        self.data = given if given is not None else find(self.settings.dataset, data_dir=components.data_dir)
+        self.data = components.dataset(name, self.settings)
         if name not in components.models:
             check_fit(name, self.settings.model, self.data.name, self.data.shape, self.data.classes)
-        split = partition(
-            self.data.y_train,
-            scenario.fleet.devices,
-            self.settings.samples,
-            self.settings.partition,
-            seed=scenario.seed,
-            labels_per_device=self.settings.labels_per_device,
-            concentration=self.settings.concentration,
-            task=number,
-        )
+        self.dealt = dealt = self._dealt(scenario, name, components)
         factory: Any = components.models.get(name, self.settings.model)
         self.model = FlatModel(build(factory, scenario.seed, number))
         self.first = self.model.values()
         if self.settings.parameters is not None and self.model.size != self.settings.parameters:
             raise bad_input(
                 f"tasks.{name}.parameters",
-                f"must be the size of the module, {self.model.size:,}",
+                f"must be the size of the module with its running statistics, {self.model.size:,}",
                 self.settings.parameters,
                 "Correct the number: payload and energy follow from it.",
             )
@@ -169,12 +128,12 @@ class TaskTrainer:
         maker = components.streams.get(name)
         self.own_stream = maker is not None
         self.stream: Stream = (
-            maker(self.settings, split.indices)
+            maker(self.settings, dealt)
             if maker is not None
             else make_stream(
                 self.settings,
-                split.indices,
-                width_px=self.data.shape[1],
+                dealt,
+                width_px=self._width_px(name),
                 classes=self.data.classes,
                 seed=scenario.seed,
                 number=number,
@@ -184,6 +143,35 @@ class TaskTrainer:
         self.gradient_sample = GradientSample(
             scenario.fleet.devices, len(self.train_inputs), len(self.subset), scenario.seed, number
         )
+
+    def _dealt(self, scenario: Scenario, name: str, components: Components) -> NDArray[np.int64]:
+        """Rows of the training data for every device, (I, D)."""
+        labels, settings = self.data.y_train, self.settings
+        shape = (scenario.fleet.devices, settings.samples)
+        if name in components.partition:
+            rng = generator(scenario.seed, "own partition", self.number)
+            return np.asarray(dealt_by(components.partition[name], name, labels, shape, rng))
+        return partition(
+            labels,
+            *shape,
+            settings.partition,
+            seed=scenario.seed,
+            labels_per_device=settings.labels_per_device,
+            concentration=settings.concentration,
+            task=self.number,
+        ).indices
+
+    def _width_px(self, name: str) -> int:
+        """Width of an image, along which a covariate shift moves it."""
+        if len(self.data.shape) in (2, 3):
+            return self.data.shape[1]
+        if self.settings.drift.kind == "covariate_shift":
+            rule = "must be of images for covariate_shift, which moves them sideways"
+            shape = ShownAsIs(f"samples of shape {self.data.shape}")
+            raise bad_input(
+                f"data of task {name}", rule, shape, "Choose another drift, or a stream of your own."
+            )
+        return 1
 
     def local_inputs(self, device: int, progress: float) -> Inputs:
         """The samples that a device has when its stream has come to `progress`."""
@@ -224,7 +212,7 @@ class TaskTrainer:
 def _inputs(data: Dataset, model: str) -> tuple[Inputs, Inputs]:
     """Pixels in [0, 1]; for the CNN standardised with the training images' statistics."""
     if model != "cnn":
-        return pixels(data.x_train, data.y_train), pixels(data.x_test, data.y_test)
+        return samples_of(data.x_train, data.y_train), samples_of(data.x_test, data.y_test)
     mean, std = channel_statistics(data.x_train)
     return (
         standardised(data.x_train, data.y_train, mean, std),

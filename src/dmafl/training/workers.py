@@ -20,7 +20,8 @@ from dmafl.learning.arrays import Vector
 from dmafl.learning.divergence import LocalModelDiverged
 from dmafl.learning.threads import ENVIRONMENT
 from dmafl.scenario.model import Scenario
-from dmafl.training.trainer import Components, Tested, TestingOrder, Trainer, TrainingOrder
+from dmafl.training.components import Components
+from dmafl.training.trainer import Tested, TestingOrder, Trainer, TrainingOrder
 
 Answer = TypeVar("Answer")
 LOOK_EVERY_S = 0.2

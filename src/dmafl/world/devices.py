@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dmafl.base.arrays import FloatArray
-from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.errors import BadInput, ShownAsIs, bad_input
 from dmafl.base.randomness import uniform
 from dmafl.learning.architectures import architecture
 from dmafl.scenario.draws import Draw
@@ -149,11 +149,20 @@ def flops_per_sample(task: Task) -> float:
     """Training cost of one sample of `task` [FLOP]."""
     if task.flops_per_sample is not None:
         return task.flops_per_sample
+    if task.model == "custom":
+        raise _not_counted("flops_per_sample")
     return float(architecture(task.model).flops_per_sample)
+
+
+def _not_counted(name: str) -> BadInput:
+    remedy = f"Set {name}, or bring the module: components=dmafl.Components(models={{TASK: make_module}})."
+    return bad_input(f"tasks.TASK.{name}", 'must be known for model "custom"', ShownAsIs("nothing"), remedy)
 
 
 def parameters(task: Task) -> int:
     """Number of parameters M of the task's model."""
+    if task.model == "custom" and task.parameters is None:
+        raise _not_counted("parameters")
     return task.parameters if task.parameters is not None else architecture(task.model).parameters
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import dmafl
 from dmafl.experiments.campaign.totals import PHASES, totals
 from dmafl.simulation.periods import Periods
+from support.brought import run_with
 from support.small_runs import dataset, scenario, softmax
 
 
@@ -47,7 +47,7 @@ def test_without_a_model_taken_there_is_no_staleness() -> None:
 def test_energies_are_those_of_the_ledger_bit_for_bit(tmp_path: Path) -> None:
     """`fedasync` ends with jobs under way: ordered, sent, computed, and not taken."""
     world = scenario({"one": {"slots": 30}}, devices=6)
-    run = dmafl.run(
+    run = run_with(
         world,
         schemes=["fedasync"],
         output=tmp_path / "run",

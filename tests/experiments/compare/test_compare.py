@@ -13,6 +13,7 @@ import pytest
 import dmafl
 from dmafl.experiments.compare.curves import Curve
 from dmafl.experiments.compare.effects import effect
+from support.brought import run_with
 from support.small_runs import dataset, scenario, softmax
 
 T_975_1 = 12.706205
@@ -73,7 +74,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dmafl.Run]:
     other = scenario({"a": {"learning_rate": 0.2}, "c": {"slots": 5}}, devices=3)
 
     def run(name: str, of: dmafl.Scenario, schemes: list[str], seeds: list[int]) -> dmafl.Run:
-        return dmafl.run(
+        return run_with(
             of,
             schemes=schemes,
             seeds=seeds,

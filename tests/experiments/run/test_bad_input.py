@@ -16,6 +16,7 @@ from torch import nn
 import dmafl
 from dmafl.base.errors import BadInput
 from dmafl.world.world import World
+from support.brought import run_with
 from support.small_runs import CLASSES, FEATURES, dataset, five_outputs, scenario, softmax
 from support.tampering import write_manifest
 from support.tiny_files import Files, write_files
@@ -47,7 +48,7 @@ def run(output: Path, **more: Any) -> dmafl.Run:
         "datasets": {name: dataset() for name in small.tasks},
         "schemes": ["fedasync"],
     }
-    return dmafl.run(small, output=output, **{**stuff, **more})
+    return run_with(small, output=output, **{**stuff, **more})
 
 
 def assert_helpful(text: str) -> None:

@@ -27,6 +27,7 @@ from dmafl.reports.terminal.sweep_table import sweep_table
 from dmafl.simulation.records import QUALITY
 from dmafl.training.trainer import Trainer, TrainingOrder
 from support import stopped_runs
+from support.brought import run_with
 from support.small_runs import CLASSES, FEATURES, dataset, scenario, softmax
 from support.stopped_runs import Stop, StopsAfter
 from support.tampering import changed_manifest, seal
@@ -60,7 +61,7 @@ def run(output: Path, **more: Any) -> dmafl.Run:
         "datasets": {name: dataset() for name in SMALL.tasks},
         "schemes": ["fedasync", "fedbuff", "fedavg-full", "fedavg-partial"],
     }
-    return dmafl.run(SMALL, output=output, **{**stuff, **more})
+    return run_with(SMALL, output=output, **{**stuff, **more})
 
 
 @pytest.fixture(scope="module")

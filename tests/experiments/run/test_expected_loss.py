@@ -22,6 +22,7 @@ from dmafl.simulation.records import QUALITY
 from dmafl.theory.course import predict_jobs
 from dmafl.theory.sharp import sharp
 from dmafl.theory.theorem1 import theorem1
+from support.brought import run_with
 from support.small_runs import dataset, scenario, softmax
 from support.stopped_runs import Stop, StopsAfter, stop_early
 from support.tampering import changed, failed, update
@@ -42,7 +43,7 @@ def run(output: Path, **more: Any) -> dmafl.Run:
         "datasets": {name: dataset() for name in SMALL.tasks},
         "schemes": ["fedasync", "fedbuff"],
     }
-    return dmafl.run(SMALL, output=output, **{**stuff, **more})
+    return run_with(SMALL, output=output, **{**stuff, **more})
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import pytest
 
 import dmafl
 from dmafl.base.errors import BadInput
+from support.brought import run_with
 from support.small_runs import dataset, scenario, softmax
 from support.stopped_runs import Stop, StopsAfter
 
@@ -96,7 +97,7 @@ FAKES = {"tensorboard": fake_tensorboard, "mlflow": fake_mlflow, "wandb": fake_w
 
 def run(output: Path, **more: Any) -> dmafl.Run:
     small = scenario({"a": {}, "b": {"slots": 4}})
-    return dmafl.run(
+    return run_with(
         small,
         schemes=["fedasync", "fedavg-full"],
         output=output,

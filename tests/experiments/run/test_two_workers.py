@@ -23,6 +23,7 @@ from dmafl.schemes.scheme import SchemeContext
 from dmafl.server.policy import Policy
 from dmafl.simulation.scheme_run import SchemeRun
 from dmafl.world.world import World
+from support.brought import run_with
 from support.commands import Command
 from support.patience import PATIENCE_S
 from support.processes import descendants, gone, wait_for
@@ -54,7 +55,7 @@ def start(files: Files, output: Path, *more: str, slots: int = SLOTS) -> subproc
 def again(files: Files, output: Path) -> dmafl.Run:
     """Go on, or begin, in this process."""
     given = dmafl.load(output.with_suffix(".toml"))
-    return dmafl.run(given, schemes=["fedasync"], output=output, resume=True, data_dir=files.data)
+    return run_with(given, schemes=["fedasync"], output=output, resume=True, data_dir=files.data)
 
 
 def begun(output: Path) -> bool:
@@ -149,7 +150,7 @@ def slowly(output: Path, patch: pytest.MonkeyPatch, stop: int, **more: Any) -> A
     patch.setattr(execute, "stop_asked", lambda: asked)
     stuff = {"models": dict.fromkeys(SMALL.tasks, softmax), "datasets": dict.fromkeys(SMALL.tasks, dataset())}
     settings: dict[str, Any] = {"schemes": ["fedasync", "fedavg-partial"], "workers": 2, **stuff, **more}
-    dmafl.run(SMALL, output=output, **settings)
+    run_with(SMALL, output=output, **settings)
     return asked
 
 
@@ -237,7 +238,7 @@ def tired(world: World) -> list[Policy]:
 
 def test_a_scheme_run_that_ends_early_for_no_reason_is_not_finished(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="must end with all its aggregations") as raised:
-        dmafl.run(
+        run_with(
             SMALL,
             schemes=["tired"],
             own_schemes={"tired": tired},
@@ -269,9 +270,9 @@ def test_rows_in_memory_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     stuff = {"models": dict.fromkeys(SMALL.tasks, softmax), "datasets": dict.fromkeys(SMALL.tasks, dataset())}
     settings: dict[str, Any] = {"schemes": ["fedasync"], **stuff, "checkpoint_every_s": 1e9}
-    dmafl.run(SMALL, output=tmp_path / "whole", watcher=CountsRows(), **settings)
+    run_with(SMALL, output=tmp_path / "whole", watcher=CountsRows(), **settings)
     most, kept[:] = max(kept), []
     monkeypatch.setattr(active_run, "MOST_ROWS", 3)
-    dmafl.run(SMALL, output=tmp_path / "saved", watcher=CountsRows(), **settings)
+    run_with(SMALL, output=tmp_path / "saved", watcher=CountsRows(), **settings)
     assert max(kept) < 3 + 4 < most, "an event adds a period and a few tests at the most"
     assert outputs(tmp_path / "saved") == outputs(tmp_path / "whole")

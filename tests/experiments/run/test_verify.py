@@ -13,6 +13,7 @@ from dmafl.schemes.registry import scheme_named
 from dmafl.schemes.scheme import SchemeContext
 from dmafl.server.policy import Policy
 from dmafl.world.world import World
+from support.brought import run_with
 from support.small_runs import dataset, scenario, softmax
 from support.stopped_runs import stop_early
 from support.tampering import Rows, changed, failed, update
@@ -175,7 +176,7 @@ def run(output: Path, **more: Any) -> dmafl.Run:
         "models": dict.fromkeys(small.tasks, softmax),
         "datasets": {name: dataset() for name in small.tasks},
     }
-    return dmafl.run(small, output=output, **{**stuff, **more})
+    return run_with(small, output=output, **{**stuff, **more})
 
 
 def test_runs_that_hit_their_limits_hold(tmp_path: Path) -> None:

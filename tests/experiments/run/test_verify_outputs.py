@@ -16,6 +16,7 @@ from dmafl.experiments.run.manifest_rules import check_manifest
 from dmafl.learning import saving
 from dmafl.schedule.plan_files import plan_bytes, read_plan
 from dmafl.training.trainer import Trainer
+from support.brought import run_with
 from support.small_runs import dataset, scenario, softmax
 from support.stopped_runs import stop_early
 from support.tampering import changed_manifest, copied, failed, seal
@@ -29,7 +30,7 @@ SCHEMES = ("fedasync", "scheduled", "dma-fl")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dmafl.Run:
     """A run with every kind of output: tables, models, running estimates, measured constants, plans."""
     world = dmafl.World.resolve(SMALL)
-    return dmafl.run(
+    return run_with(
         SMALL,
         dmafl.Plan(world, dmafl.round_robin(world, in_flight=2)),
         schemes=SCHEMES,
@@ -224,7 +225,7 @@ def test_a_manifest_that_was_damaged_is_found_and_not_resumed(whole: dmafl.Run, 
     (path / "manifest.json").write_text(text.replace('"torch": "', '"torch": "9'))
     assert set(broken(path)) == {"manifest"}
     with pytest.raises(dmafl.base.errors.BadInput, match="checksum of the rest"):
-        dmafl.run(
+        run_with(
             SMALL,
             dmafl.Plan(whole.world(0), read_plan(path / "plans" / "scheduled.json").plan.schedule),
             schemes=SCHEMES,
@@ -300,9 +301,9 @@ def test_a_failed_run_that_goes_on_has_no_old_tables(tmp_path: Path, monkeypatch
     calls: list[int] = []
     monkeypatch.setattr(Trainer, "test", breaks)
     with pytest.raises(dmafl.base.errors.BadInput):
-        dmafl.run(small, schemes=["fedasync", "fedbuff"], output=tmp_path / "run", **stuff)
+        run_with(small, schemes=["fedasync", "fedbuff"], output=tmp_path / "run", **stuff)
     assert dmafl.Run(tmp_path / "run").manifest.status == "failed"
     assert failed(tmp_path / "run") == set()
-    done = dmafl.run(small, schemes=["fedasync", "fedbuff"], output=tmp_path / "run", resume=True, **stuff)
+    done = run_with(small, schemes=["fedasync", "fedbuff"], output=tmp_path / "run", resume=True, **stuff)
     assert done.manifest.status == "finished"
     assert failed(done.path) == set()

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dmafl
+from support.brought import run_with
 from support.small_runs import dataset, scenario, softmax
 from support.tampering import SCHEMAS, Rows, copied, failed, write_rows
 
@@ -47,7 +48,7 @@ CANNOT_BE_KNOWN = {
 @pytest.fixture(scope="module")
 def small_run(tmp_path_factory: pytest.TempPathFactory) -> dmafl.Run:
     small = scenario({"a": {"drift": {"kind": "growth"}}, "b": {"slots": 3}}, devices=3)
-    return dmafl.run(
+    return run_with(
         small,
         schemes=["fedasync", "fedavg-partial"],
         output=tmp_path_factory.mktemp("small") / "run",
@@ -152,7 +153,7 @@ def test_a_long_run_is_verified_in_seconds(tmp_path: Path) -> None:
         devices=50,
         evaluation={"every": 1000},
     )
-    done = dmafl.run(
+    done = run_with(
         small,
         schemes=["fedasync"],
         output=tmp_path / "run",

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 import dmafl
+from support.brought import run_with
 from support.small_runs import dataset, network, scenario, softmax
 
 SMALL = scenario({"a": {"slots": 5}, "b": {"slots": 4, "parameters": 103}}, devices=3)
 
 
 def run(output: Path, workers: int) -> dmafl.Run:
-    return dmafl.run(
+    return run_with(
         SMALL,
         schemes=["fedasync", "fedavg-full"],
         seeds=(0, 1),

@@ -11,6 +11,7 @@ import dmafl
 from dmafl.base.errors import BadInput
 from dmafl.scenario.model import Task
 from dmafl.world.drift.streams import View
+from support.brought import run_with
 from support.small_runs import dataset, scenario, softmax
 
 
@@ -39,7 +40,7 @@ class Empty(Halves):
 
 def run(stream: type, output: Path) -> dmafl.Run:
     small = scenario({"one": {"window_s": 0.5, "slots": 12, "drift": {"kind": "none"}}})
-    return dmafl.run(
+    return run_with(
         small,
         schemes=["fedasync"],
         output=output,
@@ -56,7 +57,7 @@ def test_own_stream(tmp_path: Path) -> None:
     assert Halves.asked
     assert all(0.0 <= progress <= 1.0 for _, progress in Halves.asked)
     assert all(check.ok for check in dmafl.verify_run(done.path))
-    before = dmafl.run(
+    before = run_with(
         done.scenario,
         schemes=["fedasync"],
         output=tmp_path / "still",

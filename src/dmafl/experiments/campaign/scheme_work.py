@@ -14,7 +14,7 @@ from dmafl.experiments.run.run import Run, run
 from dmafl.scenario.model import Scenario
 from dmafl.schedule.plan import Plan
 from dmafl.schemes.registry import scheme_named
-from dmafl.training.trainer import Components
+from dmafl.training.components import NOTHING, Components
 from dmafl.training.workers import Trainers
 from dmafl.world.world import World
 
@@ -32,6 +32,7 @@ class SchemeWork:
     quality: str
     dissimilarity: str
     data_dir: Path | None
+    components: Components = NOTHING
     gradient_norms: bool = True
     """Whether tests estimate the squared gradient norm; outcomes without it need less time."""
 
@@ -39,7 +40,7 @@ class SchemeWork:
     def world(self) -> World:
         """The world of the seed."""
         of_seed = self.scenario.model_copy(update={"seed": self.seed})
-        return World.resolve(of_seed.in_folder(self.scenario.folder))
+        return self.components.world(of_seed.in_folder(self.scenario.folder))
 
     def run(
         self,
@@ -54,6 +55,7 @@ class SchemeWork:
             seeds=[self.seed],
             output=folder,
             resume=True,
+            components=self.components,
             data_dir=self.data_dir,
             measured=None if measured is None else dict(measured),
             effort=self.effort,
@@ -65,7 +67,7 @@ class SchemeWork:
 
     def plan(self, folder: Path, measured: Mapping[int, Measured]) -> Plan:
         """Plan the scheme, and keep the plan in `folder`; nothing is trained."""
-        trainers = Trainers(self.scenario, Components(self.data_dir))
+        trainers = Trainers(self.scenario, self.components.looking_in(self.data_dir))
         contexts = Contexts(
             RunFolder(folder), measured, trainers.of, self.effort, self.quality, self.dissimilarity
         )

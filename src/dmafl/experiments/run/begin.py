@@ -56,8 +56,8 @@ def _own_parts(request: Request, worlds: Collection[World]) -> OwnParts:
     return OwnParts(
         schemes=tuple(sorted(name for name in request.schemes if name in request.own_schemes)),
         models=tuple(sorted(request.components.models)),
-        datasets=tuple(sorted(request.components.datasets)),
-        streams=tuple(sorted(request.components.streams)),
+        datasets=tuple(sorted(request.components.data)),
+        streams=tuple(sorted({*request.components.streams, *request.components.partition})),
         world=tuple(
             part
             for part, kinds in STORABLE.items()

@@ -85,10 +85,7 @@ class _Finder:
                 self._request.scenario_of(seed).as_asked,
                 probes=probes,
                 workers=settings.workers,
-                data_dir=components.data_dir,
-                models=components.models,
-                datasets=components.datasets,
-                streams=components.streams,
+                components=components,
                 watcher=watcher,
             )
 
@@ -96,11 +93,9 @@ class _Finder:
         """What is kept of a seed."""
         request, trainers = self._request, self._trainers
         components = request.components
-        brought = components.models or components.streams
         data = [task_trainer.data for task_trainer in trainers.of(request.seeds[0]).tasks]
-        return look_up(
-            request.scenario_of(seed).as_asked, data, marks(trainers.of(seed), components) if brought else {}
-        )
+        brought = marks(trainers.of(seed), components) if components.of_tasks else {}
+        return look_up(request.scenario_of(seed).as_asked, data, brought)
 
 
 def _is_calibrated(measured: Measured) -> bool:

@@ -27,7 +27,7 @@ def check_file_names(names: Sequence[RunName], tasks: Sequence[str]) -> None:
     for name in map(str, names):
         if not is_file_name(name):
             raise bad_input(
-                "own_schemes",
+                "components.schemes",
                 f"must have names that a file may have: at most {MOST_BYTES} bytes, no / and no \\",
                 name,
                 "Use letters, digits, _ and -.",

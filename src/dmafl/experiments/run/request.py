@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from dmafl.base.errors import ShownAsIs, bad_input, must_be_one_of
@@ -17,7 +17,7 @@ from dmafl.schemes.own_scheme import Maker, OwnScheme
 from dmafl.schemes.registry import NAMES, check_name, expanded, names_of, scheme_named
 from dmafl.schemes.scheme import Scheme
 from dmafl.simulation.run_name import RunName
-from dmafl.training.trainer import Components
+from dmafl.training.components import NOTHING, Components
 from dmafl.world.world import World
 
 Measuring = Literal["if needed", "first", "never"]
@@ -33,9 +33,7 @@ class Request:
     seeds: tuple[int, ...]
     plan: Plan | None = None
     """A plan for one of the seeds: its world is that of the plan, and the schemes that can carry it out."""
-    own_schemes: Mapping[str, Maker] = field(default_factory=dict)
-    components: Components = field(default_factory=Components)
-    make_world: Callable[[Scenario], World] = World.resolve
+    components: Components = NOTHING
     measured: Mapping[int, Measured] | None = None
     """Measured constants by seed; None: those that are kept or shipped, or measured as `measure` says."""
     measure: Measuring = "if needed"
@@ -61,6 +59,11 @@ class Request:
             raise bad_input(
                 "schemes", "must be at least one, with at least one seed", ShownAsIs("none"), "Name a scheme."
             )
+
+    @property
+    def own_schemes(self) -> Mapping[str, Maker]:
+        """Schemes of the user's own."""
+        return self.components.schemes
 
     @property
     def names(self) -> list[str]:
@@ -99,7 +102,7 @@ class Request:
         if plan is not None:
             # A run meets the true gains, whatever the plan was made with.
             return replace(plan.world, csi="perfect")
-        return self.make_world(self.scenario_of(seed))
+        return self.components.world(self.scenario_of(seed))
 
 
 def _check_plan(request: Request) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -26,8 +26,7 @@ from dmafl.experiments.run.trackers import open_tracker
 from dmafl.planning.effort import EFFORT
 from dmafl.scenario.model import Scenario
 from dmafl.schedule.plan import Plan
-from dmafl.schemes.own_scheme import Maker
-from dmafl.training.trainer import Components
+from dmafl.training.components import NOTHING, Components
 from dmafl.world.world import World
 
 
@@ -126,11 +125,7 @@ def run(
     workers: int = 1,
     resume: bool = False,
     data_dir: str | Path | None = None,
-    models: Mapping[str, Any] | None = None,
-    datasets: Mapping[str, Any] | None = None,
-    streams: Mapping[str, Any] | None = None,
-    own_schemes: Mapping[str, Maker] | None = None,
-    make_world: Callable[[Scenario], World] = World.resolve,
+    components: Components = NOTHING,
     measured: Measured | Mapping[int, Measured] | None = None,
     measure: Measuring = "if needed",
     effort: float = EFFORT,
@@ -146,11 +141,11 @@ def run(
     `run(plan)` takes the scenario of the plan. `run(scenario, plan)` checks that the plan is for this scenario, or for
     its goals. Results are the same for any number of workers.
 
-    `schemes` are names, `baselines` or `all`. Without: the user's `own_schemes` if there are any; else `dma-fl` if a
+    `schemes` are names, `baselines` or `all`. Without: the schemes of `components` if there are any; else `dma-fl` if a
     planner's plan is given; else all baselines. `dma-fl` carries the plan out on its seed, and makes one of its own
     for every other seed. A list of jobs that no planner made is carried out by the scheme `scheduled`.
-    `models`, `datasets` and `streams` bring a user's own, by task name; with more than one worker they must be
-    importable or picklable. `make_world` makes the world of a seed, e.g. with a channel of the user's own.
+    `components` are a user's own models, data, partitions, streams, schemes, channel and mobility; with more than one
+    worker they must be importable or picklable.
     `measured` is what `dmafl.measure` gave for this scenario, or a mapping from seeds to it; it puts prediction and
     bounds beside what is reached, and schemes that plan need it. Without it what is kept from before is used, and
     `measure` says what is measured: "if needed", where a scheme plans and nothing is kept; "first": every seed;
@@ -166,22 +161,21 @@ def run(
             raise bad_input("plan", "must be given once", ShownAsIs("two plans"), "Write `run(plan)`.")
         plan = scenario
         scenario = plan.world.scenario
-    brought = own_schemes or {}
+    components = components.looking_in(data_dir)
+    scenario = components.filled(scenario)
+    brought = components.schemes
     given = plan is not None
     named = chosen_schemes(schemes, brought, plan)
-    own = dict(models or {}) | dict(datasets or {}) | dict(streams or {})
     if plan is None and scenario.goals.given and scenario.goals.decided is None:
         plan = plan_that_decides(
             scenario,
-            make_world,
+            components,
             measured=measured,
             measure=measure,
             effort=effort,
             quality=quality,
             dissimilarity=dissimilarity,
             workers=workers,
-            data_dir=data_dir,
-            own=bool(own),
         )
     seed_of_plan = plan.world.scenario.seed if plan is not None else scenario.seed
     wanted = tuple(seeds) if seeds is not None else (seed_of_plan,)
@@ -192,11 +186,7 @@ def run(
         named,
         wanted,
         plan if given or seed_of_plan in wanted else None,
-        brought,
-        Components(
-            Path(data_dir) if data_dir is not None else None, models or {}, datasets or {}, streams or {}
-        ),
-        make_world,
+        components,
         {seed_of_plan: measured} if isinstance(measured, Measured) else measured,
         measure,
         effort,

@@ -120,7 +120,7 @@ class ConfirmPiece:
             seeds=[self.seed],
             output=self.folder,
             resume=True,
-            data_dir=self.work.data_dir,
+            components=self.work.components,
             measured={own: self.measured},
             effort=self.work.effort,
             quality=self.work.quality,

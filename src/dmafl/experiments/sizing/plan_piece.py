@@ -13,15 +13,14 @@ from dmafl.base.version import __version__
 from dmafl.calibration.carried_over import carried_over
 from dmafl.calibration.dissimilarity import label_mix
 from dmafl.calibration.measured import Measured
-from dmafl.data import find
 from dmafl.planning.effort import EFFORT
 from dmafl.planning.infeasible import Infeasible
 from dmafl.planning.plan import prepare
 from dmafl.scenario.model import Scenario
 from dmafl.schedule.plan import Plan
 from dmafl.schedule.plan_files import read_plan, write_plan
-from dmafl.training.trainer import Components, Trainer
-from dmafl.world.world import World
+from dmafl.training.components import NOTHING, Components
+from dmafl.training.trainer import Trainer
 
 NAME_CHARS = 16
 DEALT = ("dataset", "samples", "partition", "labels_per_device", "concentration", "drift")
@@ -40,7 +39,7 @@ class PlanWork:
     time_limit_s: float | None = None
     quality: str = "calibrated"
     dissimilarity: str = "gram"
-    data_dir: Path | None = None
+    components: Components = NOTHING
     rehearse: bool = False
     """Whether plans are rehearsed: where the data that were measured are found."""
 
@@ -48,7 +47,7 @@ class PlanWork:
         """What is measured, for the devices of another scenario: carried over where these hold other data."""
         if self._same_devices(scenario):
             return self.measured
-        trainer = Trainer(scenario, Components(self.data_dir))
+        trainer = Trainer(scenario, self.components)
         labels = {name: label_mix(trainer, number) for number, name in enumerate(scenario.tasks)}
         return carried_over(self.measured, labels)
 
@@ -66,7 +65,7 @@ class PlanWork:
 
     def data_checksums(self, scenario: Scenario) -> dict[str, str]:
         """Checksums of the tasks' data sets."""
-        return {name: find(task.dataset, self.data_dir).sha256 for name, task in scenario.tasks.items()}
+        return {name: self.components.dataset(name, task).sha256 for name, task in scenario.tasks.items()}
 
 
 @dataclass(frozen=True)
@@ -90,8 +89,9 @@ class PlannedPiece:
             work.measured.key,
             work.rehearse,
         ]
-        world = World.resolve(self.scenario).sha256
-        content = [__version__, world, how, work.data_checksums(self.scenario)]
+        world = work.components.world(self.scenario)
+        content = [__version__, world.sha256, how, work.data_checksums(self.scenario)]
+        content += work.components.marks(world)
         return sha256_of(canonical_json(content))[:NAME_CHARS]
 
     @property
@@ -133,7 +133,7 @@ class PlannedPiece:
                 dissimilarity=work.dissimilarity,
                 effort=self.effort,
                 time_limit_s=work.time_limit_s,
-                data_dir=work.data_dir,
+                components=work.components,
                 rehearse=work.rehearse,
             )
             write_plan(prepared.solve(), self.file)

@@ -27,6 +27,7 @@ from dmafl.scenario.goals import LIMITS, WANTED
 from dmafl.scenario.model import Scenario
 from dmafl.schedule.plan import Plan
 from dmafl.schedule.plan_files import write_plan
+from dmafl.training.components import NOTHING, Components
 
 FRONT = 7
 """Plans of the front."""
@@ -61,6 +62,7 @@ def size(
     time_limit_s: float | None = None,
     quality: str = "calibrated",
     dissimilarity: str = "gram",
+    components: Components = NOTHING,
     data_dir: str | Path | None = None,
     watcher: Watcher | None = None,
 ) -> Sizing:
@@ -74,6 +76,8 @@ def size(
     Everything is kept in the folder `output` under its content: the same call goes on where it was stopped.
     `rehearse` is that of `dmafl.plan`.
     """
+    components = components.looking_in(data_dir)
+    scenario = components.filled(scenario)
     goals = {
         "accuracy": dict(accuracy) if isinstance(accuracy, Mapping) else accuracy,
         "loss": dict(loss) if isinstance(loss, Mapping) else loss,
@@ -87,7 +91,7 @@ def size(
     asked = asked_for(scenario, goals).as_asked
     _check(asked, front, times_per_day, confirm, off)
     varied = None if vary is None else Range.of(asked, vary)
-    folder, where = Path(output), Path(data_dir) if data_dir is not None else None
+    folder = Path(output)
     watcher = watcher if watcher is not None else Watcher()
     with locked(folder):
         for name, kind in (("manifest.json", "a run"), ("sweep.json", "a sweep")):
@@ -96,12 +100,13 @@ def size(
                 raise bad_input(str(folder), rule, ShownAsIs(kind), "Name another one.")
         if measured is None:
             with watcher.part("measuring") as part:
-                measured = measured_for(asked, quality, workers=workers, data_dir=where, watcher=part)
+                measured = measured_for(asked, quality, workers=workers, components=components, watcher=part)
         rehearse = (
-            rehearse is not False and rehearsals_for(asked, measured, where, same_data=rehearse) is not None
+            rehearse is not False
+            and rehearsals_for(asked, measured, components, same_data=rehearse) is not None
         )
         work = PlanWork(
-            asked, measured, folder, effort, time_limit_s, quality, dissimilarity, where, rehearse
+            asked, measured, folder, effort, time_limit_s, quality, dissimilarity, components, rehearse
         )
         making = _Making(work, workers, watcher)
         found = None if varied is None else making.varied(varied)

@@ -30,7 +30,6 @@ class SweepPiece:
     work: PointWork
     folder: Path
     measured: Measured | None = None
-    data_dir: Path | None = None
 
     @property
     def name(self) -> str:
@@ -95,5 +94,6 @@ class SweepPiece:
             work.effort,
             work.quality,
             work.dissimilarity,
-            self.data_dir,
+            None,
+            self.point.components,
         )

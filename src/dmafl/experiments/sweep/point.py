@@ -14,6 +14,7 @@ from dmafl.base.version import __version__
 from dmafl.scenario.keys import matching, with_values
 from dmafl.scenario.model import Scenario
 from dmafl.schemes.registry import scheme_named
+from dmafl.training.components import NOTHING, Components
 from dmafl.world.world import World
 
 NAME_CHARS = 16
@@ -59,18 +60,20 @@ class Point:
     scenario: Scenario
     """With these settings, and the seed that was measured."""
     seed: int
+    components: Components = NOTHING
 
     @property
     def world(self) -> World:
         """The world of its seed."""
-        return World.resolve(
+        return self.components.world(
             self.scenario.model_copy(update={"seed": self.seed}).in_folder(self.scenario.folder)
         )
 
     def key(self, work: PointWork, data: Mapping[str, str], measured: str | None) -> str:
-        """Checksum of all that decides what comes out; `data` maps data sets to their checksums."""
-        of_tasks = {name: data[task.dataset] for name, task in self.scenario.tasks.items()}
-        content = [__version__, self.world.sha256, work.content(measured), of_tasks]
+        """Checksum of all that decides what comes out; `data` maps tasks to checksums of their data."""
+        world = self.world
+        content = [__version__, world.sha256, work.content(measured), data]
+        content += self.components.marks(world)
         return sha256_of(canonical_json(content))[:NAME_CHARS]
 
     @property

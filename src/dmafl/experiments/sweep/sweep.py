@@ -10,7 +10,6 @@ from dmafl.base.errors import BadInput, Problem, ShownAsIs, bad_input
 from dmafl.base.files import locked
 from dmafl.base.watching import Watcher
 from dmafl.calibration.measured import Measured
-from dmafl.data import find
 from dmafl.experiments.campaign.campaign import carry_out, missing
 from dmafl.experiments.sweep.piece import SweepPiece
 from dmafl.experiments.sweep.point import Point, PointWork, grid
@@ -19,6 +18,7 @@ from dmafl.planning.effort import EFFORT
 from dmafl.planning.measuring import measured_for
 from dmafl.scenario.model import Scenario
 from dmafl.schemes.registry import names_of, scheme_named
+from dmafl.training.components import NOTHING, Components
 
 
 def sweep(
@@ -34,6 +34,7 @@ def sweep(
     effort: float = EFFORT,
     quality: str = "calibrated",
     dissimilarity: str = "gram",
+    components: Components = NOTHING,
     data_dir: str | Path | None = None,
     watcher: Watcher | None = None,
 ) -> Sweep:
@@ -46,7 +47,9 @@ def sweep(
     """
     work = PointWork(scheme, plan_only, effort, quality, dissimilarity)
     _check(work)
-    folder, where = Path(output), Path(data_dir) if data_dir is not None else None
+    components = components.looking_in(data_dir)
+    scenario = components.filled(scenario)
+    folder = Path(output)
     watcher = watcher if watcher is not None else Watcher()
     with locked(folder):
         if (folder / "manifest.json").exists():
@@ -54,16 +57,18 @@ def sweep(
                 str(folder), "must be a folder for a sweep", ShownAsIs("a run"), "Name another one."
             )
         combinations = grid(scenario, values)
-        checksums = _checksums([varied for _, varied in combinations], where)
         pieces: list[SweepPiece] = []
         for settings, varied in combinations:
             constants = None
             if work.plans:
-                constants = measured or _measured(varied, work, workers, where, watcher)
+                constants = measured or _measured(varied, work, workers, components, watcher)
             for seed in dict.fromkeys(seeds or (scenario.seed,)):
-                point = Point(settings, varied, seed)
+                point = Point(settings, varied, seed, components)
+                checksums = {
+                    name: components.dataset(name, task).sha256 for name, task in varied.tasks.items()
+                }
                 key = point.key(work, checksums, None if constants is None else constants.key)
-                pieces.append(SweepPiece(point, work, folder / "points" / key, constants, where))
+                pieces.append(SweepPiece(point, work, folder / "points" / key, constants))
         without = missing(pieces)
         there = len({piece.key for piece in pieces}) - len(without)
         problems = carry_out("points", without, workers, watcher, there=there)
@@ -86,15 +91,9 @@ def _check(work: PointWork) -> None:
         )
 
 
-def _checksums(scenarios: Sequence[Scenario], data_dir: Path | None) -> dict[str, str]:
-    """Checksums of all data sets, by name."""
-    names = {task.dataset for scenario in scenarios for task in scenario.tasks.values()}
-    return {name: find(name, data_dir).sha256 for name in sorted(names)}
-
-
 def _measured(
-    scenario: Scenario, work: PointWork, workers: int, data_dir: Path | None, watcher: Watcher
+    scenario: Scenario, work: PointWork, workers: int, components: Components, watcher: Watcher
 ) -> Measured:
     """What plans of a combination are made with: what is kept of it, or measured now."""
     with watcher.part("measuring") as part:
-        return measured_for(scenario, work.quality, workers=workers, data_dir=data_dir, watcher=part)
+        return measured_for(scenario, work.quality, workers=workers, components=components, watcher=part)

@@ -12,7 +12,8 @@ from dmafl.experiments.run.verification.findings import Finding, named
 from dmafl.experiments.run.verification.opened import Opened
 from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 from dmafl.learning import saving
-from dmafl.training.trainer import Components, TaskTrainer
+from dmafl.training.components import Components
+from dmafl.training.trainer import TaskTrainer
 
 LOSS_TOLERANCE = 1e-4
 """Relative difference of losses: another CPU, or another version of torch, adds 32-bit numbers in another order."""
@@ -32,7 +33,7 @@ def retest(opened: Opened, data_dir: Path | None) -> Finding:
             if name in not_in_files or not scheme_runs:
                 continue
             try:
-                task_trainer = TaskTrainer(scenario, j, name, Components(data_dir))
+                task_trainer = TaskTrainer(scenario, j, name, Components(data_dir=data_dir))
             except BadInput as error:
                 wrong.append(f"task {name}: its data cannot be had ({error.problems[0]})")
                 continue
