@@ -38,6 +38,7 @@ NOTES = {
     "theory": "[Theory](theory.md) says what they are.",
     "schemes": "[Simulation](simulation.md#schemes) says what each scheme does.",
     "evaluation": "See [Simulation](simulation.md#tests-on-the-way).",
+    "server": "[Simulation](simulation.md#checked-updates) says what else is checked.",
     "goals": "[Planner](planner.md#goals) says what becomes of them.",
     "tasks.NAME": "One section a task. `NAME` is up to you: letters, digits, `_` and `-`. A file that names tasks has "
     "those and no others.",

@@ -114,7 +114,7 @@ class UnrulyDevices:
             return Failed(job, "crash", name == "lose device", Period(self.now))
         size = 2 if name == "arrive" else 3
         return Arrived(
-            job, Ready(draw.normal(size=size).astype(np.float32)), Period(self.now, samples=job.id)
+            job, Ready(draw.normal(size=size).astype(np.float32)), Period(self.now, samples=job.id + 1)
         )
 
     def aggregated(self, task: int, version: int) -> None:

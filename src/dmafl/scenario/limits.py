@@ -71,6 +71,8 @@ STALENESS_B = Limits(0, 1e6, "a fall from the start; none, since none is staler"
 ARRIVALS = Limits(1, 100_000, "one is the least; as many as there may be devices")
 SERVER_STEP = Limits(1e-9, 100, "lost in single precision; every network diverges")
 
+UPDATE_NORM = Limits(1e-9, 1e30, "lost in single precision; farther than any model that is not diverging")
+
 # Local training
 LEARNING_RATE = Limits(1e-12, 100, "lost in single precision; every network diverges")
 PROXIMAL = Limits(0, 1000, "lost in single precision; nothing is learned", least=1e-12)

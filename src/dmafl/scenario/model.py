@@ -32,6 +32,7 @@ __all__ = [
     "Objective",
     "Scenario",
     "Schemes",
+    "ServerRules",
     "Task",
     "Theory",
     "constant",
@@ -40,8 +41,9 @@ __all__ = [
 
 SCHEMA = 1
 ADDED = ("objective.time_price_W",)
-"""Settings that are younger than the format. Where one is left out it has its default, which never changes, and which
-no preset replaces."""
+ADDED_SECTIONS = ("goals", "server")
+"""Settings and sections that are younger than the format. Where one is left out it has its default, which never
+changes, and which no preset replaces."""
 
 
 class Objective(Section):
@@ -85,6 +87,21 @@ class Schemes(Section):
     )
     buffer_size: int = field(5, "Arrivals of a step of fedbuff.", limits.ARRIVALS, "Z")
     buffer_learning_rate: float = field(1.0, "Server step of fedbuff.", limits.SERVER_STEP)
+
+
+class ServerRules(Section):
+    """What the server does with updates that change a model too far, as faulty or hostile devices send them."""
+
+    max_update_norm: float | None = field(
+        None,
+        "Euclidean norm of the change above which an update is refused. Left out: none is.",
+        limits.UPDATE_NORM,
+    )
+    clip_norm: float | None = field(
+        None,
+        "Euclidean norm to which the change of an update is scaled down where it is longer. Left out: none is.",
+        limits.UPDATE_NORM,
+    )
 
 
 TimeOfTest = Annotated[float, Field(ge=1e-9, le=1e9)]
@@ -138,6 +155,7 @@ class Scenario(Section):
     theory: Theory = Theory()
     schemes: Schemes = Schemes()
     evaluation: Evaluation = Evaluation()
+    server: ServerRules = ServerRules()
     goals: Goals = Goals()
     tasks: dict[str, Task] = Field(default_factory=lambda: {"mnist": Task()})
     _folder: Path = PrivateAttr(default=Path())
@@ -206,8 +224,10 @@ class Scenario(Section):
             info = type(getattr(self, section)).model_fields[name]
             if plain[section][name] == info.default:
                 del plain[section][name]
-        if self.goals == Goals():
-            del plain["goals"]
+        for name in ADDED_SECTIONS:
+            section_now = getattr(self, name)
+            if section_now == type(section_now)():
+                del plain[name]
         return plain
 
     @property

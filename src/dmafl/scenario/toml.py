@@ -75,8 +75,9 @@ def dumps(scenario: Scenario) -> str:
 
 def _sections(scenario: Scenario) -> Iterator[tuple[str, Section]]:
     yield "", scenario
-    for name in ("fleet", "channel", "mobility", "objective", "theory", "schemes", "evaluation", "goals"):
-        yield name, getattr(scenario, name)
+    for name, value in scenario:
+        if isinstance(value, Section):
+            yield name, value
     for name, task in scenario.tasks.items():
         yield f"tasks.{name}", task
         yield f"tasks.{name}.drift", task.drift

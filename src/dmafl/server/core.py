@@ -17,6 +17,7 @@ from dmafl.server.messages import (
     Job,
     Joined,
     Left,
+    Period,
     Plain,
     Quiet,
     Result,
@@ -26,7 +27,16 @@ from dmafl.server.messages import (
 from dmafl.server.policy import Policy
 from dmafl.server.recorder import Recorder, Taken
 from dmafl.server.transport import Transport
-from dmafl.server.updates import Update, UpdateCheck, check_update
+from dmafl.server.updates import (
+    Update,
+    UpdateCheck,
+    check_job,
+    check_update,
+    claimed,
+    clipped,
+    credible,
+    is_finite,
+)
 from dmafl.server.versions import Versions
 
 MOST_REFUSED = 3
@@ -46,8 +56,15 @@ class Server:
         *,
         timeout_s: float | None = None,
         max_norm: float | None = None,
+        clip_norm: float | None = None,
+        refuse_diverged: bool = False,
     ) -> None:
-        """`timeout_s`: yield at least so often while nothing happens; `max_norm`: limit of the change by an update."""
+        """`timeout_s`: yield at least so often while nothing happens.
+
+        Of the change that an update makes to the model received: one with a Euclidean norm above `max_norm` is refused,
+        one above `clip_norm` is scaled down to it. An update that is not finite takes its slot with weight 0, or with
+        `refuse_diverged` is refused like any other that may not be mixed in.
+        """
         self.slots = list(slots)
         self.policies = list(policies)
         self.transport = transport
@@ -65,7 +82,8 @@ class Server:
         self.begun = False
         self.arrived: Arrived | None = None
         """An upload that has come in and is not taken yet: a part of the state while its result is computed."""
-        self._timeout_s, self._max_norm = timeout_s, max_norm
+        self._timeout_s, self._max_norm, self._clip_norm = timeout_s, max_norm, clip_norm
+        self._refuse_diverged = refuse_diverged
 
     def run(self) -> Iterator[Result | None]:
         """Serve until every task has its slots or nothing can go on.
@@ -81,13 +99,13 @@ class Server:
             match event:
                 case Wake():
                     self._start(event.dispatch)
-                case Arrived() if event.job.id in self.under_way:
+                case Arrived() if claimed(self.under_way, event.job) is not None:
                     while not event.result.done():
                         self.arrived = event
                         yield event.result
                     self.arrived = None
                     self._take(event)
-                case Failed() if event.job.id in self.under_way:
+                case Failed() if check_job(claimed(self.under_way, event.job), event.job) is UpdateCheck.FINE:
                     self._fail(event)
                 case Arrived() | Failed():
                     self._forget(event)
@@ -191,52 +209,51 @@ class Server:
     # -- what comes back ------------------------------------------------------------------------------
 
     def _take(self, event: Arrived) -> None:
-        job, period, local = event.job, event.period, event.result.result()
-        expected = self.under_way[job.id]
-        order = expected.dispatch
-        task, device = order.task, order.device
-        versions, policy = self.versions[task], self.policies[task]
-        received = versions.received(expected.version)
-        check = check_update(expected, job, local, received, self._max_norm)
-        if check is not UpdateCheck.FINE and not check.usable:
-            self._refuse(event, check)
+        """Mix an update in, or refuse it. From here on the job is the server's own, not what a message says of it."""
+        job, period, local = self.under_way[event.job.id], event.period, event.result.result()
+        task, device = job.dispatch.task, job.dispatch.device
+        versions, policy, now = self.versions[task], self.policies[task], self.transport.now
+        check = check_job(job, event.job)
+        if check is not UpdateCheck.FINE:
+            self.recorder.on_refused(event.job, credible(period, now), check, now)
+            return
+        received = versions.received(job.version)
+        check = check_update(local, received, period, self._max_norm)
+        finite = check is UpdateCheck.FINE
+        if not finite and (check is not UpdateCheck.DIVERGED or self._refuse_diverged):
+            self._refuse(job, period, check)
+            return
+        sent = local
+        if finite and self._clip_norm is not None:
+            local = clipped(sent, received, self._clip_norm)
+        # One that is not finite must not spoil the global model: as if the device had sent back what is there.
+        pair = (local, received) if finite else (versions.current, versions.current)
+        slot, order = versions.number, job.dispatch
+        staleness = slot - job.version
+        update = Update(device, task, *pair, staleness, order.steps, period.samples, period.loss)
+        with np.errstate(over="ignore", invalid="ignore"):  # looked for below
+            model, weight = policy.aggregator.add(versions.current, update, slot)
+        if model is not None and not is_finite(model):
+            self._refuse(job, period, UpdateCheck.OVERFLOW)
             return
         del self.under_way[job.id]
         versions.give_back(job.version)
-        slot, now = versions.number, self.transport.now
-        staleness = slot - job.version
-        finite = check is UpdateCheck.FINE
-        # One that is not finite must not spoil the global model: as if the device had sent back what is there.
-        update = Update(
-            device,
-            task,
-            local if finite else versions.current,
-            received if finite else versions.current,
-            staleness,
-            order.steps,
-            period.samples,
-            period.loss,
-        )
-        model, weight = policy.aggregator.add(versions.current, update, slot)
-        if not finite:
-            weight = 0.0
         if self.refused:
             self.refused.pop((device, task), None)
-        self.recorder.on_update(
-            Taken(job, period, slot, staleness, weight, model is not None, finite, received, local), now
-        )
+        weight, was_clipped = weight if finite else 0.0, local is not sent
+        aggregated = model is not None
+        taken = Taken(job, period, slot, staleness, weight, aggregated, finite, received, local, was_clipped)
+        self.recorder.on_update(taken, now)
         if model is not None:
             self._make(task, model)
         if not self.done(task):
             self._order(task, policy.on_idle(device, now, model is not None))
 
-    def _refuse(self, event: Arrived, check: UpdateCheck) -> None:
-        """Refuse an update; its job is ordered again if the update was of that job."""
+    def _refuse(self, job: Job, period: Period, check: UpdateCheck) -> None:
+        """Refuse the update of a job under way, and order the job again."""
         now = self.transport.now
-        self.recorder.on_refused(event.job, event.period, check, now)
-        if not check.ends_job:
-            return
-        job = self.under_way.pop(event.job.id)
+        self.recorder.on_refused(job, credible(period, now), check, now)
+        del self.under_way[job.id]
         task, device = job.dispatch.task, job.dispatch.device
         self.versions[task].give_back(job.version)
         count = self.refused[device, task] = self.refused.get((device, task), 0) + 1
@@ -250,7 +267,7 @@ class Server:
         job = self.under_way.pop(event.job.id)
         task, device, now = job.dispatch.task, job.dispatch.device, self.transport.now
         self.versions[task].give_back(job.version)
-        self.recorder.on_unfinished(job, event.period, f"failed: {event.reason}", now)
+        self.recorder.on_unfinished(job, credible(event.period, now), f"failed: {event.reason}", now)
         if event.device_lost:
             self._lose(task, device, event.reason)
         else:
@@ -258,16 +275,24 @@ class Server:
 
     def _forget(self, event: Arrived | Failed) -> None:
         """A job ended that is no longer wanted, or was never given: only record it."""
-        job, now = event.job, self.transport.now
-        given_up = self.given_up.pop(job.id, None)
-        if given_up is not None:
+        now = self.transport.now
+        period = credible(event.period, now)
+        given_up = claimed(self.given_up, event.job)
+        check = check_job(given_up, event.job)
+        if given_up is not None and check is UpdateCheck.FINE:
+            del self.given_up[given_up.id]
             self.versions[given_up.dispatch.task].give_back(given_up.version)
-        if isinstance(event, Failed):
-            if given_up is not None:
-                self.recorder.on_unfinished(given_up, event.period, f"failed: {event.reason}", now)
-        elif not (0 <= job.dispatch.task < len(self.slots) and self.done(job.dispatch.task)):
-            check = UpdateCheck.UNKNOWN_JOB if given_up is None else UpdateCheck.GIVEN_UP
-            self.recorder.on_refused(job, event.period, check, now)
+            if isinstance(event, Failed):
+                self.recorder.on_unfinished(given_up, period, f"failed: {event.reason}", now)
+            check = UpdateCheck.GIVEN_UP
+        elif given_up is None and self._of_done_task(event.job):
+            check = UpdateCheck.TASK_DONE
+        if isinstance(event, Arrived):
+            self.recorder.on_refused(event.job, period, check, now)
+
+    def _of_done_task(self, job: Job) -> bool:
+        task = job.dispatch.task if isinstance(job.dispatch, Dispatch) else -1
+        return task in range(len(self.slots)) and self.done(task)
 
     def _make(self, task: int, model: Vector) -> None:
         versions, now = self.versions[task], self.transport.now

@@ -24,6 +24,9 @@ class Taken(NamedTuple):
     finite: bool
     received: Vector
     local: Vector
+    """As it was mixed in."""
+    clipped: bool = False
+    """Whether its change was scaled down first."""
 
 
 class Recorder(Protocol):
@@ -34,7 +37,10 @@ class Recorder(Protocol):
         ...
 
     def on_refused(self, job: Job, period: Period, check: UpdateCheck, now: float) -> None:
-        """A local model was not taken, since something is wrong with it; `job` is what its sender says."""
+        """A local model was not taken, since something is wrong with it.
+
+        `job` is what its sender says where the check does not end the job; else it is the server's own.
+        """
         ...
 
     def on_unfinished(self, job: Job, period: Period, outcome: str, now: float) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
-from typing import NamedTuple
+from math import isfinite, sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmafl.learning.arrays import Vector
-from dmafl.server.messages import Job
+from dmafl.server.messages import Dispatch, Job, Period
+
+MOST_SAMPLES = 10**12
+"""No device has more of a task."""
 
 
 class Update(NamedTuple):
@@ -34,44 +39,111 @@ class UpdateCheck(Enum):
     FINE = ""
     DIVERGED = "not finite"
     UNKNOWN_JOB = "of no job under way"
+    TASK_DONE = "of a task that has all its slots"
     GIVEN_UP = "of a device that had left meanwhile"
     OTHER_TASK = "of another task than its job"
     OTHER_JOB = "of another device or version than its job"
     WRONG_SIZE = "of another size than the model"
     WRONG_TYPE = "of another type than the model"
+    WRONG_LAYOUT = "not one block of numbers in their order"
+    WRONG_REPORT = "with times, energies, samples or a loss that cannot be"
     NORM_TOO_LARGE = "farther from the model received than allowed"
-
-    @property
-    def usable(self) -> bool:
-        """Whether the update takes its slot; one that is not finite does so with weight 0."""
-        return self in (UpdateCheck.FINE, UpdateCheck.DIVERGED)
+    OVERFLOW = "too large to be mixed in"
 
     @property
     def ends_job(self) -> bool:
         """Whether the job is over; a message that is not about a job under way ends none."""
-        return self not in (UpdateCheck.UNKNOWN_JOB, UpdateCheck.OTHER_TASK, UpdateCheck.OTHER_JOB)
+        return self not in (
+            UpdateCheck.UNKNOWN_JOB,
+            UpdateCheck.TASK_DONE,
+            UpdateCheck.OTHER_TASK,
+            UpdateCheck.OTHER_JOB,
+        )
 
 
-def check_update(
-    expected: Job | None, job: Job, local: Vector, received: Vector, max_norm: float | None = None
-) -> UpdateCheck:
-    """Whether `local` is an update of `expected`, the job under way with the id of `job`, which received `received`.
+def claimed(jobs: Mapping[int, Job], job: Job) -> Job | None:
+    """That of `jobs` whose id a message has; an id that is no whole number is not looked up."""
+    return jobs.get(job.id) if type(job.id) is int else None
 
-    `max_norm` limits the Euclidean norm of the change, where it is set.
-    """
+
+def check_job(expected: Job | None, job: Job) -> UpdateCheck:
+    """Whether `job`, as a message names it, is `expected`, the one that has its id."""
     if expected is None:
         return UpdateCheck.UNKNOWN_JOB
-    if expected is not job and expected != job:
-        same_task = expected.dispatch.task == job.dispatch.task
-        return UpdateCheck.OTHER_JOB if same_task else UpdateCheck.OTHER_TASK
+    if expected is job or expected == job:
+        return UpdateCheck.FINE
+    same_task = isinstance(job.dispatch, Dispatch) and expected.dispatch.task == job.dispatch.task
+    return UpdateCheck.OTHER_JOB if same_task else UpdateCheck.OTHER_TASK
+
+
+def check_update(local: Any, received: Vector, period: Period, max_norm: float | None = None) -> UpdateCheck:
+    """Whether `local` may be mixed in as what a device made of `received`, and `period` can be true.
+
+    `max_norm` limits the Euclidean norm of the change, where it is set. Nothing is taken for a model but an array that
+    is laid out as one: a masked array, for one, hides from a check what it adds to a sum.
+    """
+    if not can_be(period):
+        return UpdateCheck.WRONG_REPORT
+    if type(local) is not np.ndarray:
+        return UpdateCheck.WRONG_TYPE
     if local.shape != received.shape:
         return UpdateCheck.WRONG_SIZE
     if local.dtype != received.dtype:
         return UpdateCheck.WRONG_TYPE
-    if not np.logical_and.reduce(np.isfinite(local)):  # half of `.all()`'s time for a small model
+    if not local.flags.c_contiguous:
+        return UpdateCheck.WRONG_LAYOUT
+    if not is_finite(local):
         return UpdateCheck.DIVERGED
-    if max_norm is not None:
-        change = local.astype(np.float64) - received
-        if float(np.sqrt(change @ change)) > max_norm:
-            return UpdateCheck.NORM_TOO_LARGE
+    if max_norm is not None and _norm(_change(local, received)) > max_norm:
+        return UpdateCheck.NORM_TOO_LARGE
     return UpdateCheck.FINE
+
+
+def is_finite(model: Vector) -> bool:
+    """Whether every number of a model is."""
+    return bool(np.logical_and.reduce(np.isfinite(model)))  # half of `.all()`'s time for a small model
+
+
+def can_be(period: Any) -> bool:
+    """Whether a report of times, energies, samples and loss can be true: finite, and nothing below zero.
+
+    What nobody measured is None. Idle and waiting times are differences, whose rounding may be below zero.
+    """
+    if not isinstance(period, Period):
+        return False
+    spent = (period.uplink_J, period.compute_J, period.downlink_J)
+    at_least_0 = [value for value in spent if value is not None]
+    at_least_0 += (period.download_s, period.compute_s, period.upload_s, period.frequency_Hz)
+    loss = 0.0 if period.loss is None else period.loss
+    try:
+        finite = all(map(isfinite, (*at_least_0, period.start_s, period.idle_s, period.wait_s, loss)))
+    except (TypeError, ValueError, OverflowError):  # text, a list, a whole number beyond all floats
+        return False
+    return finite and min(at_least_0) >= 0 and _can_be_samples(period.samples)
+
+
+def credible(period: Period, now: float) -> Period:
+    """What a message says that its job took; nothing where that cannot be."""
+    return period if can_be(period) else Period(now)
+
+
+def clipped(local: Vector, received: Vector, clip_norm: float) -> Vector:
+    """`local` itself if its change is not longer than `clip_norm`; else what that change makes, scaled to this norm."""
+    change = _change(local, received)
+    norm = _norm(change)
+    if norm <= clip_norm:
+        return local
+    return np.asarray(received + change * (clip_norm / norm), dtype=received.dtype)
+
+
+def _can_be_samples(samples: Any) -> bool:
+    return samples is None or (isinstance(samples, int | np.integer) and samples in range(1, MOST_SAMPLES))
+
+
+def _change(local: Vector, received: Vector) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """In double precision, where the square of no single number is too large."""
+    return local.astype(np.float64) - received
+
+
+def _norm(change: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+    return sqrt(change @ change)

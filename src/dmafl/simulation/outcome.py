@@ -47,7 +47,9 @@ class SchemeOutcome:
     rounds: bool
     """Whether several local models may make one aggregation."""
     refused: Mapping[str, int] = field(default_factory=dict)
-    """Local models that were left out, by reason; the simulator has none, and then the file has no entry."""
+    """Local models that were left out, by reason; where there are none the file has no entry."""
+    clipped: Mapping[str, int] = field(default_factory=dict)
+    """Local models whose change was scaled down, by task; where there are none the file has no entry."""
 
     def plain(self) -> dict[str, Any]:
         """As a file has it."""
@@ -56,6 +58,7 @@ class SchemeOutcome:
             "lost": [asdict(loss) for loss in self.lost],
             "rounds": self.rounds,
             **({"refused": dict(self.refused)} if self.refused else {}),
+            **({"clipped": dict(self.clipped)} if self.clipped else {}),
         }
 
     @classmethod
@@ -66,4 +69,5 @@ class SchemeOutcome:
             tuple(DeviceLoss(**loss) for loss in given["lost"]),
             given["rounds"],
             given.get("refused", {}),
+            given.get("clipped", {}),
         )

@@ -29,6 +29,8 @@ class RunRecorder:
         self._periods: list[dict[str, Any]] = []
         self.diverged = [0] * len(self._tasks)
         """Local models of each task that were not finite."""
+        self.clipped = [0] * len(self._tasks)
+        """Local models of each task whose change was scaled down."""
         self.refused: Counter[str] = Counter()
         """Local models that were left out, by reason."""
         self.losses: list[dict[str, Any]] = []
@@ -43,6 +45,7 @@ class RunRecorder:
         if not taken.finite:
             self.diverged[order.task] += 1
             return
+        self.clipped[order.task] += taken.clipped
         self.tests.add_work(order.task, taken.weight * self._learning_rates[order.task] * order.steps)
         self._observer.on_update(order.task, order.device, taken.received, taken.local, order.steps)
 
@@ -85,6 +88,7 @@ class RunRecorder:
         return {
             "lost": self.losses,
             "diverged": self.diverged,
+            "clipped": self.clipped,
             "refused": dict(self.refused),
             "tests": self.tests.state(),
         }
@@ -92,6 +96,7 @@ class RunRecorder:
     def restore(self, state: Plain) -> None:
         """Go on from `state`."""
         self.losses, self.diverged = list(state["lost"]), list(state["diverged"])
+        self.clipped = list(state["clipped"])
         self.refused = Counter(state["refused"])
         self.tests.restore(state["tests"])
 

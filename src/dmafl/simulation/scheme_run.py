@@ -49,8 +49,13 @@ class SchemeRun:
         observer: Observer | None = None,
         transport: RunTransport | None = None,
         gradient_norms: bool = True,
+        refuse_diverged: bool = False,
     ) -> None:
-        """`transport`: a virtual clock where none is given. `gradient_norms`: whether tests estimate them."""
+        """`transport`: a virtual clock where none is given. `gradient_norms`: whether tests estimate them.
+
+        `refuse_diverged`: order a job again whose model is not finite, instead of giving it a slot. Not for a simulated
+        device, which would do the same again.
+        """
         self.scheme, self.seed, self.world = scheme, world.scenario.seed, world
         self.layouts = [task_trainer.model.layout for task_trainer in trainer.tasks]
         if transport is None:
@@ -65,7 +70,17 @@ class SchemeRun:
         tests = ModelTests(name, world, transport, workers, watched, self.observer)
         self.records = RunRecorder(name, world, tests, self.observer)
         first = [trainer.first_model(task) for task in range(world.task_count)]
-        self.server = Server(first, world.slots.tolist(), policies, transport, self.records)
+        rules = world.scenario.server
+        self.server = Server(
+            first,
+            world.slots.tolist(),
+            policies,
+            transport,
+            self.records,
+            max_norm=rules.max_update_norm,
+            clip_norm=rules.clip_norm,
+            refuse_diverged=refuse_diverged,
+        )
 
     @property
     def name(self) -> str:
@@ -106,7 +121,8 @@ class SchemeRun:
         }
         at_once = all(isinstance(policy.aggregator, MixAtOnce) for policy in self.server.policies)
         losses = tuple(DeviceLoss(**loss) for loss in self.records.losses)
-        return SchemeOutcome(tasks, losses, not at_once, dict(self.records.refused))
+        clipped = {name: number for name, number in zip(tasks, self.records.clipped, strict=True) if number}
+        return SchemeOutcome(tasks, losses, not at_once, dict(self.records.refused), clipped)
 
     def shortfall(self) -> str:
         """The tasks that ended with fewer aggregations than slots though they lost no device; nothing if none did."""

@@ -136,16 +136,14 @@ def _check_scheme_runs(manifest: Mapping[str, Any], path: Path) -> None:
                 lambda value: isinstance(value, list) and all(_is_loss(loss, tasks) for loss in value),
             ),
             "rounds": ("must be true or false", lambda value: isinstance(value, bool)),
-            "refused": (
-                "must have a number for each reason",
-                lambda value: (
-                    isinstance(value, dict)
-                    and all(type(count) is int and count > 0 for count in value.values())
-                ),
+            "refused": ("must have a number for each reason", _are_counts),
+            "clipped": (
+                "must have a number for some of the tasks",
+                lambda value: _are_counts(value) and set(value) <= tasks,
             ),
         }
         ended = {"tasks", "lost", "rounds"} & set(record)
-        optional = ("refused",) if "refused" in record else ()
+        optional = tuple(name for name in ("refused", "clipped") if name in record)
         for field in ("status", *(("tasks", "lost", "rounds") if ended else ()), *optional):
             rule, test = tests[field]
             if not test(record.get(field)):
@@ -161,6 +159,10 @@ def _is_status(value: Any) -> bool:
         return isinstance(value, str) and SchemeRunStatus.parse(value) is not None
     except ValueError:
         return False
+
+
+def _are_counts(value: Any) -> bool:
+    return isinstance(value, dict) and all(type(count) is int and count > 0 for count in value.values())
 
 
 def _is_reached(value: Any) -> bool:

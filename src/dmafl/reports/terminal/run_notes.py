@@ -53,3 +53,20 @@ def lost_notes(manifest: Manifest) -> list[str]:
         ]
         notes.append(f"{text} {'; '.join(short)}." if short else text)
     return notes
+
+
+def checked_notes(manifest: Manifest) -> list[str]:
+    """For each scheme and seed: updates that the server refused or clipped, if there were any."""
+    notes = []
+    for name in manifest.run_names:
+        outcome = manifest.scheme_run(name).outcome
+        if outcome is None:
+            continue
+        about = f"{name.scheme}, seed {name.seed}"
+        if outcome.refused:
+            why = ", ".join(f"{number:,} {reason}" for reason, number in outcome.refused.items())
+            notes.append(f"{about}: updates were refused, {why}.")
+        if outcome.clipped:
+            which = ", ".join(f"{number:,} of {task}" for task, number in outcome.clipped.items())
+            notes.append(f"{about}: updates were clipped, {which}.")
+    return notes
