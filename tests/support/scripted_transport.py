@@ -183,10 +183,12 @@ class ServerBench:
         policies: Sequence[Any],
         slots: Sequence[int],
         refused: dict[int, str] | None = None,
+        model: np.ndarray | None = None,
         **settings: Any,
     ) -> None:
+        """`model`: the first one of every task; a single 0 where none is given."""
         self.transport, self.notes, self.policies = ScriptedTransport(refused or {}), Notes(), list(policies)
-        first = [vector(0.0) for _ in policies]
+        first = [vector(0.0) if model is None else model for _ in policies]
         self.server = Server(first, slots, policies, self.transport, self.notes, **settings)
         self._steps = self.server.run()
         self._begun = False

@@ -75,9 +75,9 @@ def dumps(scenario: Scenario) -> str:
 
 def _sections(scenario: Scenario) -> Iterator[tuple[str, Section]]:
     yield "", scenario
-    for name, value in scenario:
-        if isinstance(value, Section):
-            yield name, value
+    for name, section in scenario:
+        if isinstance(section, Section):
+            yield name, section
     for name, task in scenario.tasks.items():
         yield f"tasks.{name}", task
         yield f"tasks.{name}.drift", task.drift

@@ -69,5 +69,5 @@ class SchemeOutcome:
             tuple(DeviceLoss(**loss) for loss in given["lost"]),
             given["rounds"],
             given.get("refused", {}),
-            given.get("clipped", {}),
+            clipped=given.get("clipped", {}),
         )

@@ -122,7 +122,7 @@ class SchemeRun:
         at_once = all(isinstance(policy.aggregator, MixAtOnce) for policy in self.server.policies)
         losses = tuple(DeviceLoss(**loss) for loss in self.records.losses)
         clipped = {name: number for name, number in zip(tasks, self.records.clipped, strict=True) if number}
-        return SchemeOutcome(tasks, losses, not at_once, dict(self.records.refused), clipped)
+        return SchemeOutcome(tasks, losses, not at_once, dict(self.records.refused), clipped=clipped)
 
     def shortfall(self) -> str:
         """The tasks that ended with fewer aggregations than slots though they lost no device; nothing if none did."""

@@ -143,7 +143,7 @@ def _check_scheme_runs(manifest: Mapping[str, Any], path: Path) -> None:
             ),
         }
         ended = {"tasks", "lost", "rounds"} & set(record)
-        optional = tuple(name for name in ("refused", "clipped") if name in record)
+        optional = tuple(field for field in ("refused", "clipped") if field in record)
         for field in ("status", *(("tasks", "lost", "rounds") if ended else ()), *optional):
             rule, test = tests[field]
             if not test(record.get(field)):
