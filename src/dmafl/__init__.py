@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from dmafl.experiments.sizing.sizing import Sizing
     from dmafl.experiments.sweep.sweep import sweep
     from dmafl.experiments.sweep.sweep_folder import Sweep
+    from dmafl.machine.profile import profile
+    from dmafl.machine.profiled import Profile
     from dmafl.planning.plan import plan
     from dmafl.planning.replan import State, replan
     from dmafl.reports.html.report import report
@@ -44,6 +46,7 @@ _HOMES = {
     "Measured": "dmafl.calibration.measured",
     "Run": "dmafl.experiments.run.run",
     "Plan": "dmafl.schedule.plan",
+    "Profile": "dmafl.machine.profiled",
     "Scenario": "dmafl.scenario.model",
     "Schedule": "dmafl.schedule.jobs",
     "State": "dmafl.planning.replan",
@@ -55,6 +58,7 @@ _HOMES = {
     "measure": "dmafl.calibration.measure",
     "plan": "dmafl.planning.plan",
     "preset": "dmafl.scenario.preset",
+    "profile": "dmafl.machine.profile",
     "read_measured": "dmafl.calibration.measured",
     "read_plan": "dmafl.schedule.plan_files",
     "replan": "dmafl.planning.replan",
@@ -77,6 +81,7 @@ __all__ = [
     "Dataset",
     "Measured",
     "Plan",
+    "Profile",
     "Run",
     "Scenario",
     "Schedule",
@@ -90,6 +95,7 @@ __all__ = [
     "measure",
     "plan",
     "preset",
+    "profile",
     "read_measured",
     "read_plan",
     "replan",

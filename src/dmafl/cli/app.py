@@ -19,6 +19,7 @@ from dmafl.cli import (
     licences_command,
     measure_command,
     plan_command,
+    profile_command,
     replan_command,
     report_command,
     reproduce_command,
@@ -152,6 +153,7 @@ def verify(
 
 app.command()(compare_command.compare)
 app.command()(doctor_command.doctor)
+app.command()(profile_command.profile)
 app.command()(licences_command.licences)
 app.command()(report_command.report)
 app.command()(reproduce_command.reproduce)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,8 @@ PER_DEVICE = (
 )
 GAINS = ("uplink_gain", "downlink_gain")
 PER_TASK = ("cycles_per_sample", "window_s")
+TABLE_COLUMNS = ("id", "distance_m", "bearing_rad", *PER_DEVICE, *GAINS)
+"""Columns that a device table may have beside those of tasks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +173,7 @@ def _table(scenario: Scenario) -> tuple[Columns, Path | None]:
         return {}, None
     path = scenario.folder / scenario.fleet.table
     columns = read_table(path, "device table")
-    of_tasks = [f"{key}.{task}" for key in PER_TASK for task in scenario.tasks]
-    check_columns(columns, (), ("id", "distance_m", "bearing_rad", *PER_DEVICE, *GAINS, *of_tasks), path)
+    check_columns(columns, (), (*TABLE_COLUMNS, *task_columns(scenario.tasks)), path)
     count = len(next(iter(columns.values()))) if columns else 0
     if count != scenario.fleet.devices:
         raise bad_input(
@@ -198,6 +199,11 @@ def _table(scenario: Scenario) -> tuple[Columns, Path | None]:
             limits = limits_of_column(name)
             check_numbers(values, f"{path.name}:{name}", low=limits.low, high=limits.high)
     return columns, path
+
+
+def task_columns(tasks: Iterable[str]) -> list[str]:
+    """Columns of a device table that are about one of the tasks."""
+    return [f"{key}.{task}" for key in PER_TASK for task in tasks]
 
 
 LIMITS = {
