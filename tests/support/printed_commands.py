@@ -39,6 +39,7 @@ def commands(files: Files, folder: Path) -> dict[str, tuple[object, ...]]:
         ),
         "licences": ("licences",),
         "doctor": ("doctor",),
+        "profile": ("profile", *fixed, "--seconds", 0.1, "--frequency-Hz", "2e9", "--name", "pi-01"),
     }
 
 
