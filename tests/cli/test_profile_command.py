@@ -48,7 +48,10 @@ def test_a_row_is_written_and_the_other_numbers_are_asked_for(
     done = command(*arguments(files, *more, "--set", "distance_m=5"))
     assert done.code == 0, done.err
     assert "Not written, since other rows have no value: cycles_per_sample." in done.out
-    assert list(csv.reader(table.read_text().splitlines()))[1:] == [["old", "18", "1.2e9"], ["pi-01", "5", "2e+09"]]
+    assert list(csv.reader(table.read_text().splitlines()))[1:] == [
+        ["old", "18", "1.2e9"],
+        ["pi-01", "5", "2e+09"],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import pytest
 import dmafl
 from dmafl.base.errors import BadInput
 from dmafl.scenario.keys import flat, matching, with_values
-from dmafl.scenario.model import ADDED
+from dmafl.scenario.model import ADDED, ADDED_SECTIONS
 from dmafl.scenario.presets import NAMES
 from dmafl.scenario.toml import from_plain
 
@@ -65,8 +65,12 @@ def test_an_added_setting_with_its_default_is_not_recorded():
     assert from_plain(usual.recorded()) == usual
     assert all(flat(dmafl.preset(name).recorded()).keys().isdisjoint(ADDED) for name in NAMES)
     other = with_values(usual, {"objective.time_price_W": 0.25})
-    assert other.recorded() == {key: value for key, value in other.plain().items() if key != "goals"}
+    plain = other.plain()
+    assert other.recorded() == {key: value for key, value in plain.items() if key not in ADDED_SECTIONS}
     assert from_plain(other.recorded()) == other
+    clipping = with_values(usual, {"server.clip_norm": 2.0})
+    assert clipping.recorded()["server"] == {"max_update_norm": None, "clip_norm": 2.0}
+    assert from_plain(clipping.recorded()) == clipping
 
 
 @pytest.mark.parametrize("price_W", [-1.0, 1e-13, 1e13])

@@ -72,6 +72,7 @@ def test_a_report_that_can_be_true(samples: int | None) -> None:
     """Rounding may make an idle or waiting time a little less than 0."""
     whole = Period(5.0, -1e-12, 1.0, 2.0, 3.0, -1e-12, 1e9, 0.0, 1.0, None, samples, 0.5)
     assert can_be(whole)
+    assert can_be(whole._replace(samples=0)), "of a job that has not computed"
     assert credible(whole, 9.0) is whole
     assert credible(whole._replace(loss=np.nan), 9.0) == Period(9.0)
 
