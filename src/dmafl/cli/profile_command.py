@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from dmafl.base.errors import bad_input
-from dmafl.cli.settings import parse_settings
 from dmafl.cli.shared import AsCsv, AsJson, DataDir, one_thread, printer, say_data
 
 
@@ -67,6 +66,8 @@ def profile(
 
 def _given(more: list[str], output: Path | None) -> dict[str, Any]:
     """The values of --set, one for each column."""
+    from dmafl.cli.settings import parse_settings
+
     given = parse_settings(more)
     if given and output is None:
         raise bad_input("--set", "must go with -o", ", ".join(given), "Name a table: -o devices.csv.")
