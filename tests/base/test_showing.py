@@ -1,5 +1,7 @@
+import numpy as np
 import pytest
 
+import dmafl
 from dmafl.base.errors import BadInput
 from dmafl.base.showing import LONGEST, Rows, cell, line
 from dmafl.base.statistics import Interval, interval
@@ -51,3 +53,12 @@ def test_without_pandas_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("dmafl.base.showing.import_module", missing)
     with pytest.raises(BadInput, match="pip install pandas"):
         ROWS.to_pandas()
+
+
+def test_values_of_many_numbers_show_themselves_in_a_line() -> None:
+    scenario = dmafl.preset("demo", tasks=["mnist"])
+    world = dmafl.World.resolve(scenario)
+    data = dmafl.Dataset.of(np.zeros((3, 2)), [0, 1, 1], np.zeros((2, 2)), [0, 1], name="rows")
+    assert repr(world) == "<World: 10 devices, mnist, Rayleigh, Static>"
+    assert repr(data) == "<Dataset: rows, 3 samples to train and 2 to test of shape (2,), 2 classes>"
+    assert repr(dmafl.round_robin(world)) == "<Schedule: 60 jobs of 1 tasks on 10 devices>"

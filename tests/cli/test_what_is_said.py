@@ -177,6 +177,16 @@ def test_a_folder_that_cannot_be_written_is_named(command, own, monkeypatch):
     assert refused.code == 2 and "locked" in refused.err and "memory" not in refused.err
 
 
+def test_more_devices_than_can_be_are_refused_at_once(command, tmp_path):
+    """D15: `check` of a million devices took over a minute."""
+    command("init", "-o", tmp_path / "many.toml")
+    text = (tmp_path / "many.toml").read_text()
+    (tmp_path / "many.toml").write_text(text.replace("\ndevices = 10", "\ndevices = 1_000_000"))
+    refused = command("check", tmp_path / "many.toml")
+    assert refused.code == 2
+    assert "`fleet.devices` must be <= 100000; got 1000000." in refused.err
+
+
 def test_samples_of_many_devices_are_dealt_in_a_moment():
     """D15: classes were cut device by device."""
     dealing = import_module("dmafl.data.partition")

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from safetensors.numpy import load_file
 from torch import nn
 
 import dmafl
@@ -13,6 +15,8 @@ from dmafl.scenario.model import Scenario
 from dmafl.training.trainer import Trainer, TrainingOrder
 
 FEATURES, CLASSES, HIDDEN = 13, 3, 16
+FLOAT32 = 1e-5
+"""Models are mixed in 32 bits."""
 
 
 def table() -> dmafl.Dataset:
@@ -94,3 +98,89 @@ def test_labels_are_whole_numbers_of_classes(labels: list[float]) -> None:
 def test_numbers_of_a_table_are_finite() -> None:
     with pytest.raises(dmafl.BadInput, match="finite numbers"):
         dmafl.Dataset.of(np.full((3, 2), np.nan), [0, 1, 2], np.zeros((3, 2)), [0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"models": {"t": normalised()}}, r"models\['t'\].* a function that makes a module; got Sequential"),
+        ({"models": normalised}, "`models` must be a dictionary by name"),
+        (
+            {"data": {"t": ([[1.0]], [0])}},
+            r"data\['t'\].*must be a data set; got tuple. Use dmafl.Dataset.of",
+        ),
+        ({"partition": {"t": [[0], [1]]}}, r"partition\['t'\].*must be a function; got list"),
+        ({"schemes": {"mine": "fedasync"}}, r"schemes\['mine'\].*must be a function; got str"),
+    ],
+)
+def test_parts_of_another_kind_are_refused_at_once(given: dict[str, object], said: str) -> None:
+    with pytest.raises(dmafl.BadInput, match=said):
+        dmafl.Components(**given)  # type: ignore[arg-type]
+
+
+def test_components_show_themselves_in_a_line() -> None:
+    assert repr(MINE) == "<Components: models t, data t, partition t>"
+    assert repr(dmafl.Components(channel=object())) == "<Components: channel>"
+
+
+def test_a_custom_model_without_module_names_its_task() -> None:
+    """D11 of the trial: it was refused with `must be "custom"; got custom`."""
+    with pytest.raises(dmafl.BadInput) as refused:
+        dmafl.plan(small(model="custom"))
+    assert "`tasks.t." in str(refused.value) and "models={'t': make_module}" in str(refused.value)
+    assert "got custom" not in str(refused.value)
+
+
+def test_a_function_that_gives_one_module_twice_is_refused(tmp_path: Path) -> None:
+    """The second model would begin where the first one ended, or share its numbers."""
+    module = normalised()
+    mine = dmafl.Components(models={"t": lambda: module}, data=MINE.data)
+    with pytest.raises(dmafl.BadInput, match="must be made anew each time"):
+        dmafl.run(small(), schemes=["fedasync"], components=mine, output=tmp_path / "run")
+
+
+def test_running_statistics_are_mixed_as_parameters_are(tmp_path: Path) -> None:
+    """One upload with mixing weight 0.5: the global statistics are the mean of the first and the local ones."""
+    task = {"slots": 1, "mixing": 0.5, "mix_decay": 0.0}
+    first = Trainer(MINE.filled(small()), MINE).first_model(0)
+    run = dmafl.run(small(**task), schemes=["fedasync"], components=MINE, output=tmp_path / "run")
+    [model] = (tmp_path / "run" / "models").glob("*.safetensors")
+    reached = load_file(model)
+    period = run.periods.to_pylist()[0]
+    order = TrainingOrder(
+        0, int(period["device"]), 0, 0.0, steps=int(period["steps"]), batch=int(period["batch"])
+    )
+    local = Trainer(MINE.filled(small(**task)), MINE).train(order, first)
+    statistics = np.concatenate([reached["1.running_mean"], reached["1.running_var"]])
+    assert period["mix_weight"] == 0.5
+    assert np.allclose(statistics, (first[-2 * HIDDEN :] + local[-2 * HIDDEN :]) / 2, rtol=FLOAT32)
+    assert not np.allclose(statistics, first[-2 * HIDDEN :])
+
+
+def test_a_model_with_batch_norm_learns(tmp_path: Path) -> None:
+    mine = dmafl.Components(models={"t": normalised}, data=MINE.data)
+    run = dmafl.run(
+        small(slots=20, partition="iid"), schemes=["fedasync"], components=mine, output=tmp_path / "run"
+    )
+    first, *_, last = run.metrics.to_pylist()
+    assert first["accuracy"] < 0.6 < 0.8 < last["accuracy"]
+
+
+def test_other_buffers_that_change_are_refused_and_constant_ones_are_not(tmp_path: Path) -> None:
+    class Counting(nn.Module):
+        def __init__(self, step: float) -> None:
+            super().__init__()
+            self.step, self.layer = step, nn.Linear(FEATURES, CLASSES)
+            self.register_buffer("seen", torch.zeros(1))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.seen += self.step
+            return self.layer(x)
+
+    def with_step(step: float) -> dmafl.Components:
+        return dmafl.Components(models={"t": lambda: Counting(step)}, data=MINE.data)
+
+    with pytest.raises(dmafl.BadInput, match=r"`model\.seen` must not change in training"):
+        with_step(1.0).filled(small())
+    counted = with_step(0.0).filled(small()).tasks["t"]
+    assert counted.parameters == FEATURES * CLASSES + CLASSES

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dmafl.base.errors import BadInput, Problem, show
+from dmafl.base.showing import line
 
 Bytes = NDArray[np.uint8]
 AnyArray = NDArray[Any]
@@ -18,7 +19,7 @@ AnyArray = NDArray[Any]
 ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """Images and labels of one learning task; the arrays are read-only. Compare two by `sha256`."""
 
@@ -55,6 +56,10 @@ class Dataset:
         arrays |= {"x_test": _samples(x_test), "y_test": _labels(y_test, f"{name}: y_test")}
         check_samples(arrays, name)
         return cls(name, **arrays, source="arrays", sha256=content_sha256(arrays))
+
+    def __repr__(self) -> str:
+        rows = f"{len(self.y_train)} samples to train and {len(self.y_test)} to test"
+        return line("Dataset", self.name, f"{rows} of shape {self.shape}", f"{self.classes} classes")
 
     @property
     def classes(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from weakref import WeakSet
 
 import torch
 from torch import nn
@@ -16,6 +17,8 @@ Factory = Callable[[], nn.Module]
 """Makes a user's own module; what it draws from torch's generator is seeded by `build`."""
 
 _PURPOSE = "initial weights"
+_MADE: WeakSet[nn.Module] = WeakSet()
+"""Modules that users' functions have made: the next model needs another one."""
 
 
 def build(model: str | Factory, seed: int, *key: int) -> nn.Module:
@@ -44,6 +47,10 @@ def build(model: str | Factory, seed: int, *key: int) -> nn.Module:
 def _made(factory: Factory) -> nn.Module:
     module = factory()
     if isinstance(module, nn.Module):
+        if module in _MADE:
+            remedy = "Build it inside the function, or return copy.deepcopy(module)."
+            raise bad_input("model", "must be made anew each time", ShownAsIs("the same module"), remedy)
+        _MADE.add(module)
         return module
     raise bad_input(
         "model", "must make a torch nn.Module", ShownAsIs(type(module).__name__), "Return the module from it."

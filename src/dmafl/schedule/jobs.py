@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dmafl.base.arrays import FloatArray, IntArray
+from dmafl.base.showing import line
 
 INTEGER_COLUMNS = ("task", "device", "version", "slot")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Schedule:
     """n jobs: device `device[k]` receives `version[k]` of `task[k]` from `start_s[k]` on and completes `slot[k]`.
 
@@ -37,6 +38,10 @@ class Schedule:
 
     def __len__(self) -> int:
         return len(self.task)
+
+    def __repr__(self) -> str:
+        many = (f"{len(np.unique(column))}" for column in (self.task, self.device))
+        return line("Schedule", "{} jobs of {} tasks on {} devices".format(len(self), *many))
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, ArrayLike]) -> Schedule:

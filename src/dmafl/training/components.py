@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.base.files import sha256_of
+from dmafl.base.showing import line, names
 from dmafl.data import Dataset, find
 from dmafl.scenario.model import Scenario, Task
 from dmafl.scenario.toml import from_plain
@@ -29,9 +30,19 @@ MARKED = 3
 """Transfers of each device and task, and seconds, at which a user's channel and mobility are looked at."""
 DIRECTIONS: tuple[Direction, ...] = ("uplink", "downlink")
 BY_TASK = ("models", "data", "partition", "streams")
+KINDS = (*BY_TASK, "schemes")
+PLACES = ("channel", "mobility", "data_dir")
+EXPECTED = {
+    "models": ("must be a function that makes a module", "Write def make(): return nn.Sequential(...)."),
+    "data": ("must be a data set", "Use dmafl.Dataset.of(x_train, y_train, x_test, y_test)."),
+    "partition": ("must be a function", "It takes labels, devices and rng, and gives rows for every device."),
+    "streams": ("must be a class, or a function", "It takes a task and the rows dealt to devices."),
+    "schemes": ("must be a function", "It takes a world and gives one policy for each task."),
+}
+"""What each kind must be, and what to do where it is not."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Components:
     """What a user brings; all but schemes, channel and mobility by the name of a task."""
 
@@ -49,6 +60,24 @@ class Components:
     """The same of a mobility."""
     data_dir: Path | None = None
     """Where other data sets are looked for."""
+
+    def __post_init__(self) -> None:
+        for kind in KINDS:
+            given = getattr(self, kind)
+            if not isinstance(given, Mapping):
+                rule, remedy = (
+                    "must be a dictionary by name",
+                    f'Write {kind}={{"NAME": ...}}, with the name of a task.',
+                )
+                raise bad_input(kind, rule, ShownAsIs(type(given).__name__), remedy)
+            for name, part in given.items():
+                if not (isinstance(part, Dataset) if kind == "data" else _makes(part)):
+                    rule, remedy = EXPECTED[kind]
+                    raise bad_input(f"{kind}[{name!r}]", rule, ShownAsIs(type(part).__name__), remedy)
+
+    def __repr__(self) -> str:
+        named = (f"{kind} {names(list(getattr(self, kind)))}" for kind in KINDS if getattr(self, kind))
+        return line("Components", *named, *(kind for kind in PLACES if getattr(self, kind) is not None))
 
     def looking_in(self, data_dir: str | Path | None) -> Components:
         """The same, with data sets looked for in `data_dir` where it is given."""
@@ -161,6 +190,11 @@ def dealt_by(deal: Deal, name: str, labels: NDArray[np.integer], shape: tuple[in
                 "Give whole numbers, e.g. np.flatnonzero(labels == 3).",
             )
     return np.stack([np.resize(hand, samples) for hand in hands]).astype(np.int64)
+
+
+def _makes(part: Any) -> bool:
+    """Whether it can be called to make something; a module can be called too, but gives scores."""
+    return callable(part) and (isinstance(part, type) or not hasattr(part, "state_dict"))
 
 
 def _made(part: Any, method: str, scenario: Scenario) -> Any:

@@ -130,7 +130,7 @@ def draw_devices(scenario: Scenario) -> Devices:
             if of_task in table:
                 per_task[key].append(table[of_task])
             elif key == "cycles_per_sample" and task.cycles_per_sample is None:
-                per_task[key].append(flops_per_sample(task) / columns["flops_per_cycle"])
+                per_task[key].append(flops_per_sample(task, name) / columns["flops_per_cycle"])
             else:
                 per_task[key].append(drawn(getattr(task, key), f"task.{key}", j))
     devices = Devices(
@@ -147,24 +147,24 @@ def draw_devices(scenario: Scenario) -> Devices:
     return devices
 
 
-def flops_per_sample(task: Task) -> float:
-    """Training cost of one sample of `task` [FLOP]."""
+def flops_per_sample(task: Task, name: str) -> float:
+    """Training cost of one sample of `task`, called `name` [FLOP]."""
     if task.flops_per_sample is not None:
         return task.flops_per_sample
     if task.model == "custom":
-        raise _not_counted("flops_per_sample")
+        raise _not_counted(name, "flops_per_sample")
     return float(architecture(task.model).flops_per_sample)
 
 
-def _not_counted(name: str) -> BadInput:
-    remedy = f"Set {name}, or bring the module: components=dmafl.Components(models={{TASK: make_module}})."
-    return bad_input(f"tasks.TASK.{name}", 'must be known for model "custom"', ShownAsIs("nothing"), remedy)
+def _not_counted(task: str, key: str) -> BadInput:
+    remedy = f"Set {key}, or bring the module: components=dmafl.Components(models={{{task!r}: make_module}})."
+    return bad_input(f"tasks.{task}.{key}", 'must be known for model "custom"', ShownAsIs("nothing"), remedy)
 
 
-def parameters(task: Task) -> int:
-    """Number of parameters M of the task's model."""
+def parameters(task: Task, name: str) -> int:
+    """Number of parameters M of the model of `task`, called `name`."""
     if task.model == "custom" and task.parameters is None:
-        raise _not_counted("parameters")
+        raise _not_counted(name, "parameters")
     return task.parameters if task.parameters is not None else architecture(task.model).parameters
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from dmafl.base.arrays import FloatArray, IntArray
 from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.base.files import canonical_json, sha256_of
+from dmafl.base.showing import line, names
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
 from dmafl.world.channel import (
@@ -33,7 +34,7 @@ from dmafl.world.physics.stream import progress_by_version, progress_in_time, sa
 from dmafl.world.physics.transmission import rate_bit_s, transfer_J, transfer_s
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class World:
     """Devices i = 0..I-1, tasks j = 0..J-1 and the physics between them. All methods take arrays of one shape."""
 
@@ -56,6 +57,10 @@ class World:
             channel if channel is not None else make_channel(scenario, devices),
             mobility if mobility is not None else make_mobility(scenario, devices),
         )
+
+    def __repr__(self) -> str:
+        parts = (type(part).__name__ for part in (self.channel, self.mobility))
+        return line("World", f"{self.device_count} devices", names(self.task_names), *parts)
 
     def as_planned(self) -> World:
         """The same world as the planner knows it (`channel.knowledge`)."""
@@ -100,7 +105,7 @@ class World:
     def payload_bit(self) -> FloatArray:
         """Size of each task's model on the air, σ_j M_j [bit]."""
         return np.asarray(
-            [task.bits_per_parameter * parameters(task) for task in self.scenario.tasks.values()]
+            [task.bits_per_parameter * parameters(task, name) for name, task in self.scenario.tasks.items()]
         )
 
     # -- radio ----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,15 @@ class Comparison:
                 for each in self.effects
             ],
         )
+
+    def to_pandas(self) -> Any:
+        """`summary` as a pandas table."""
+        return self.summary().to_pandas()
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """What the second has more, with intervals, as a matplotlib figure; saved in `path` if one is given."""
+        figure = import_module("dmafl.reports.figures.comparison").comparison_figure(self)
+        return import_module("dmafl.reports.figures.saving").kept(figure, path)
 
     def _in_short(self) -> str:
         paths = " and ".join(dict.fromkeys((str(self.first.path), str(self.second.path))))

@@ -47,22 +47,30 @@ class Run:
     @cached_property
     def metrics(self) -> pa.Table:
         """One row per test: accuracy, loss, time and energy so far."""
-        return RunFolder(self.path).read_table("metrics")
+        return self._folder.read_table("metrics")
 
     @cached_property
     def periods(self) -> pa.Table:
         """One row per local period: times, energies, staleness."""
-        return RunFolder(self.path).read_table("periods")
+        return self._folder.read_table("periods")
 
     @cached_property
     def running(self) -> dict[str, Any]:
         """Name of a run -> task -> estimates from the run itself, as they were last: Gram matrix, loss, trend, ..."""
-        return RunFolder(self.path).read_running()
+        return self._folder.read_running()
 
     @cached_property
     def measured(self) -> dict[int, Measured]:
         """Seed -> the measured constants that prediction and bounds in `metrics` were computed with."""
         return RunFolder(self.path).read_measured(self.manifest.measured)
+
+    @property
+    def _folder(self) -> RunFolder:
+        """The folder, which must be that of a run."""
+        folder = RunFolder(self.path)
+        if not folder.exists():
+            folder.read_manifest()  # says what is wrong
+        return folder
 
     @property
     def scenario(self) -> Scenario:

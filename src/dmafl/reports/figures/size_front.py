@@ -10,6 +10,7 @@ from dmafl.experiments.sizing.front import aimed_tasks
 from dmafl.experiments.sizing.plan_summary import TaskSummary
 from dmafl.experiments.sizing.sizing import Sizing
 from dmafl.experiments.sweep.summary import front
+from dmafl.reports.figures.axes import logarithmic
 from dmafl.reports.figures.palette import MARKS, colour
 from dmafl.reports.figures.saving import label, new_figure
 from dmafl.reports.figures.sweep_points import is_wide
@@ -68,15 +69,5 @@ def _panel(panel: Any, points: list[TaskSummary], chosen: TaskSummary, goal: flo
     if goal is not None:
         panel.axhline(goal, color="#999999", linestyle="--", linewidth=1, label="goal")
     if is_wide(energy_J.tolist()):
-        _logarithmic(panel)
+        logarithmic(panel)
     panel.grid(alpha=0.3)
-
-
-def _logarithmic(panel: Any) -> None:
-    """A logarithmic axis with plain numbers at 1, 2 and 5."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    panel.set_xscale("log")
-    panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    panel.xaxis.set_minor_formatter(NullFormatter())

@@ -55,7 +55,7 @@ def tasks_table(world: World) -> Table:
         (
             name,
             task.model,
-            count(parameters(task)),
+            count(parameters(task, name)),
             float(world.payload_bit[world.task_names.index(name)] / 1e6),
             task.slots,
             task.max_staleness,
