@@ -26,7 +26,7 @@ mine = dmafl.Components(models={"digits": network})
 with tempfile.TemporaryDirectory() as folder:
     run = dmafl.run(scenario, schemes=["fedasync"], components=mine, output=folder)
     first, *_, last = run.metrics.to_pylist()
-size = run.scenario.tasks["digits"].parameters  # counted, as its operations are
+    size = run.scenario.tasks["digits"].parameters  # counted, as its operations are
 print(f"{size} parameters, {last['aggregation']} aggregations")
 print(f"accuracy {first['accuracy']:.2f} at first, accuracy {last['accuracy']:.2f} at the end")
 print(f"{last['energy_J']:.4f} J in {last['time_s']:.4f} s")

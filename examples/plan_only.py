@@ -7,7 +7,7 @@ scenario = dmafl.preset("demo", tasks={"mnist": {"slots": 10}})
 
 for weight in (0.0001, 0.01, 1.0):  # joules that one unit of loss may cost
     weighted = scenario.with_({"objective.quality_weight_calibrated": weight})
-    plan = dmafl.plan(weighted, measured=measured, effort=1)
+    plan = dmafl.plan(weighted, measured=measured, effort=0.5)
     terms = plan.terms["mnist"]
     energy = sum(terms[f"{phase}_J"] for phase in ("uplink", "compute", "downlink"))
     print(f"weight {weight:g} J: predicted loss {terms['quality']:.2f}, {energy:.3f} J", end="; ")

@@ -6,10 +6,10 @@ import dmafl
 
 measured = dmafl.measure(dmafl.preset("demo"))
 scenario = dmafl.preset("demo", tasks={"mnist": {"slots": 10}})
-plan = dmafl.plan(scenario, measured=measured, effort=1)
+plan = dmafl.plan(scenario, measured=measured, effort=0.5)
 
 half_s = float(np.sort(plan.timeline.end_s)[4])  # when the fifth upload has ended
-revised = dmafl.replan(plan, half_s, measured=measured, effort=1)  # what has begun by then stays
+revised = dmafl.replan(plan, half_s, measured=measured, effort=0.5)  # what has begun by then stays
 
 kept = int((plan.schedule.start_s <= half_s).sum())
 same = np.array_equal(revised.schedule.device[:kept], plan.schedule.device[:kept])

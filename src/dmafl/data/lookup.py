@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -59,15 +60,22 @@ def find(name: str, data_dir: str | Path | None = None, *, full: bool = False) -
         if path.exists():
             return _cut(_load(name, read_bytes(path, "data"), str(path)), full)
     if name == catalogue.STREET_DIGITS.name:
-        return street_digits(find("mnist", data_dir) if full else embedded("mnist"))
+        return street_digits(find("mnist", data_dir)) if full else _rendered()
     if name in KNOWN and KNOWN[name].embedded:
         return embedded(name)
     raise _not_found(name, places)
 
 
+@cache
 def embedded(name: str) -> Dataset:
-    """The sample of `name` that comes with the package."""
+    """The sample of `name` that comes with the package; a process reads it once."""
     return _load(name, _embedded_file(name).read_bytes(), EMBEDDED)
+
+
+@cache
+def _rendered() -> Dataset:
+    """`street_digits` from the embedded sample, which takes a second: a process does it once."""
+    return street_digits(embedded("mnist"))
 
 
 def missing_in(data_dir: str | Path, names: Iterable[str]) -> dict[str, str]:
