@@ -77,6 +77,23 @@ def test_no_plan_goes_below_the_bound(settings: dict[str, Any]) -> None:
     assert 0.5 * plan.objective < bound <= plan.objective * (1 + ROUNDING)
 
 
+@pytest.mark.parametrize("exchange", [0.0, 0.4])
+def test_there_is_a_bound_where_more_training_changes_nothing(exchange: float) -> None:
+    """Probes of a small network gave weights of 0 for training and for the constant: a division by zero."""
+    problem = _without_labels(synthetic_problem(3, 1, 6, 0))
+    [task] = problem.tasks
+    assert isinstance(task.loss_model, Calibrated)
+    weights = replace(task.loss_model.calibration.weights, constant=0.0, training=0.0, exchange=exchange)
+    calibration = replace(task.loss_model.calibration, weights=weights)
+    flat = replace(task, loss_model=replace(task.loss_model, calibration=calibration))
+    problem = replace(problem, tasks=(flat,))
+    bound = lower_bound(problem)
+    assert bound is not None and np.isfinite(bound)
+    made = solve(problem, effort=Effort(0.2))
+    assert made.objective is not None
+    assert 0 < bound <= made.objective * (1 + ROUNDING)
+
+
 def test_the_best_of_all_schedules_is_above_the_bound() -> None:
     for seed in range(2):
         problem = _without_labels(synthetic_problem(2, 1, 3, seed))

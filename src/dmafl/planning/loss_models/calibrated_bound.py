@@ -118,7 +118,14 @@ class DualFunction:
         """About what the task costs."""
         low, high = self.work_range
         N = self.frame.rate * np.sqrt(low * high)
-        return float(self.frame.weight * (self.weights.constant + self.weights.training * N**TRAINING_POWER))
+        loss = float(self.frame.weight * (self.weights.constant + self.weights.training * N**TRAINING_POWER))
+        if loss > 0:
+            return loss
+        # Probes may find that more training changes nothing: then the other causes, or the joules, give the unit.
+        c = self.weights
+        others = c.exchange + c.gram_bias + c.label_bias + c.noise + c.drift + c.window
+        joules = self.frame.slots * float(self.costs.upload.min() + self.costs.download.min())
+        return float(self.frame.weight * others + joules) or 1.0
 
     # -- the function ---------------------------------------------------------------------------------
 
