@@ -14,7 +14,6 @@ from dmafl.reports.tables.table import Table
 from dmafl.reports.terminal.console import Terminal
 from support.tiny_files import Files
 
-
 FINISHED = object()
 """Stands where a command said that all is printed: what other programs read comes then."""
 
@@ -51,7 +50,7 @@ def commands(files: Files) -> dict[str, tuple[object, ...]]:
 
 
 def printed_by(files: Files, folder: Path) -> dict[str, list[Any]]:
-    """What each command gives to the terminal, carried out in `folder`: tables, sentences of the outcome, other texts."""
+    """What each command gives to the terminal, carried out in `folder`: tables, sentences, other texts."""
     printed: dict[str, list[Any]] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("DMAFL_DATA_DIR", raising=False)

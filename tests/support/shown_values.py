@@ -70,7 +70,10 @@ def sized(out: Terminal) -> None:
         plan.devices,
         times_per_day=24.0,
         varied=Varied(
-            "fleet.devices", 14.0, True, (TriedValue(5.0, None, why, why), TriedValue(14.0, PlanSummary.of(plan)))
+            "fleet.devices",
+            14.0,
+            True,
+            (TriedValue(5.0, None, why, why), TriedValue(14.0, PlanSummary.of(plan))),
         ),
         front=(FrontPoint({"mnist": 0.8}, few), FrontPoint({}, PlanSummary.of(plan))),
         confirmed=seeds,
@@ -100,7 +103,9 @@ def profile(out: Terminal) -> None:
         "svhn", "cnn", 268650, 64, 20, 9, Spread(0.0456789, 0.0441, 0.0523), 0.71, 1_234_567.0, None
     )
     energy = "RAPL: package-0 (/sys/class/powercap/intel-rapl:0), all that the package does while it trains"
-    print_profile(out, Profile("jetson-nano-07", (known, other), 1.479e9, "cpufreq, scaling_cur_freq", energy))
+    print_profile(
+        out, Profile("jetson-nano-07", (known, other), 1.479e9, "cpufreq, scaling_cur_freq", energy)
+    )
 
 
 def doctor(out: Terminal) -> None:
@@ -124,7 +129,9 @@ def doctor(out: Terminal) -> None:
         ),
         Finding("machine", "free memory", "1,234.5 GB"),
         Finding("data", "street_digits", "7,500 + 1,500 samples, embedded, a stand-in"),
-        Finding("data", "svhn", "not found", "note", "`dmafl data fetch svhn`; the preset demo does without."),
+        Finding(
+            "data", "svhn", "not found", "note", "`dmafl data fetch svhn`; the preset demo does without."
+        ),
     ]
     print_findings(out, findings)
 

@@ -22,7 +22,7 @@ from support.made_up_runs import SEVEN, write_run
 APART = 15.0
 """Difference (CIEDE2000) that two colours have at least with every kind of colour vision; 2 can just be seen."""
 PHASES_APART = 12.0
-"""Of the phases of a job, colours of Okabe and Ito (2008): they lie beside each other in one order, with their names."""
+"""Of the phases of a job, colours of Okabe and Ito (2008): they lie side by side in one order, with their names."""
 STANDS_OUT = 3.0
 """Contrast that WCAG 2.2 asks of what must be seen in a picture (1.4.11)."""
 THEMES = {"light": COLOURS, "dark": tuple(DARK.values())}

@@ -246,7 +246,8 @@ def test_the_keyboard_is_enough(browser: Any, report: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"color_scheme": "dark", "viewport": PHONE}]
+    "settings",
+    [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"color_scheme": "dark", "viewport": PHONE}],
 )
 def test_no_serious_barrier_is_found(browser: Any, report: str, settings: dict[str, Any]) -> None:
     with Visit(browser, report, **settings) as visit:
@@ -332,14 +333,14 @@ def test_an_axis_of_energies_has_whole_labels(browser: Any, report: str) -> None
 
 
 @pytest.mark.parametrize("seeds", [2, 3])
-def test_accuracies_are_drawn_where_they_can_be(
-    browser: Any, tmp_path: Path, seeds: int
-) -> None:
+def test_accuracies_are_drawn_where_they_can_be(browser: Any, tmp_path: Path, seeds: int) -> None:
     """Intervals of two seeds went from -1 to 2, and so did the axis."""
     with Visit(browser, written(write_run(tmp_path / "run", seeds=range(seeds)), tmp_path)) as visit:
         visit.draw_all()
         for name in ("curves", "front"):
-            low, high = visit.page.evaluate(f"document.getElementById('plot-{name}-0')._fullLayout.yaxis.range")
+            low, high = visit.page.evaluate(
+                f"document.getElementById('plot-{name}-0')._fullLayout.yaxis.range"
+            )
             assert -0.1 <= low < high <= 1.1, name
 
 
@@ -403,7 +404,9 @@ def test_a_live_page_has_axes_from_the_first_second(browser: Any, tmp_path: Path
                     visit.page.locator(f"#plot-curves-{place}").scroll_into_view_if_needed()
                     visit.wait(f"document.querySelector('#plot-curves-{place} svg')")
                     layout = f"document.getElementById('plot-curves-{place}')._fullLayout"
-                    assert visit.page.evaluate(f"[{layout}.xaxis.range, {layout}.yaxis.range]") == [[0, 1]] * 2
+                    assert (
+                        visit.page.evaluate(f"[{layout}.xaxis.range, {layout}.yaxis.range]") == [[0, 1]] * 2
+                    )
                     assert task in visit.page.locator("#curves h3").nth(place).inner_text()
                 assert visit.page.locator("#curves").inner_text().count("no test yet") == len(scenario.tasks)
                 assert visit.width() <= (settings or {"viewport": {"width": 1280}})["viewport"]["width"]

@@ -1,8 +1,8 @@
 """A table on the terminal, laid out for its width: a number is never cut.
 
-A table that is too wide gives way in this order: titles of columns take several lines, then texts do; then columns that
-are spare are left out, the last one first; then rows become columns, or the columns go into several tables, each with the
-names of the rows, whichever takes fewer lines.
+A table that is too wide gives way in this order: titles of columns take several lines, then texts do; then spare columns
+are left out, the last one first; then rows become columns, or the columns go into several tables, each with the names of
+the rows, whichever takes fewer lines.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class ShownTable:
         if shown.rows and not _fits(console, shown, options.max_width):
             beside = list(_transposed(console, shown, options.max_width))
             below = list(_split(console, shown, options.max_width))
-            lines = [sum(_lines(console, part, options.max_width) for part in parts) for parts in (beside, below)]
+            lines = [
+                sum(_lines(console, part, options.max_width) for part in parts) for parts in (beside, below)
+            ]
             parts = beside if len(beside) == 1 or lines[0] <= lines[1] else below
         else:
             parts = [shown]
