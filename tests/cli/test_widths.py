@@ -76,14 +76,14 @@ def of_values(name: str, width: int) -> tuple[list[Table], str]:
             tables.extend(thing for thing in objects if isinstance(thing, Table))
             super().print(*objects, **settings)
 
-    out = Watched(file=io.StringIO(), width=width, color_system=None)
+    out = Watched(file=io.StringIO(), width=width, color_system=None, force_terminal=True)
     SHOWN[name](out)
     return tables, out.file.getvalue()
 
 
 def drawn(things: list[Any], width: int) -> str:
     """Tables and sentences of the outcome; how it went, which differs, is left out."""
-    out = Terminal(file=io.StringIO(), width=width, color_system=None)
+    out = Terminal(file=io.StringIO(), width=width, color_system=None, force_terminal=True)
     for thing in things:
         if isinstance(thing, Table | Said):
             out.print(thing)

@@ -42,7 +42,7 @@ def print_measured(out: Terminal, scenario: Scenario, measured: Measured) -> Non
         if task.calibration is not None:
             out.print(calibration_table(name, task.calibration))
         for line in calibration_lines(task):
-            out.note(line)
+            out.sentence(line)
 
 
 def constants_table(scenario: Scenario, name: str, task: MeasuredTask) -> Table:

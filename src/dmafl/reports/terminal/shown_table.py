@@ -1,8 +1,8 @@
 """A table on the terminal, laid out for its width: a number is never cut.
 
-A table that is too wide gives way in this order: titles of columns take several lines, then texts do; then spare columns
-are left out, the last one first; then rows become columns, or the columns go into several tables, each with the names of
-the rows, whichever takes fewer lines.
+A table that is too wide gives way in this order: titles of columns take several lines, then texts do; then spare
+columns are left out, the last one first; then rows become columns, or the columns go into several tables, each with
+the names of the rows, whichever takes fewer lines.
 """
 
 from __future__ import annotations
