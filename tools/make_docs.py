@@ -48,7 +48,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
 FROM_THE_DEMO = ("timeline.png", "accuracy.png", "quality.png")
 """Not made here: copied from what `make demo` leaves, which takes minutes."""
 FROM_A_BROWSER = ("report-light.png", "report-timeline.png", "report-phone.png")
-"""Not made here: the report of a run, as Chromium shows it."""
+"""Not made here: tools/report_pictures.py makes them of the report of a run, with Chromium."""
 OF_THE_STUDY = "study-"
 """Pictures whose names begin so are made by tools/make_reproduction_page.py."""
 

@@ -44,7 +44,7 @@ def test_tables_pictures_and_files(command, folder: Path) -> None:
         assert title in told.out
     assert "The smallest fleet.devices that does: 9" in told.out
     assert "up to 20% slower and hungrier" in told.out
-    assert "limits kept by 1 of 1" in told.out
+    assert "Limits kept by 1 of 1" in told.out
     assert "In the mean: joules of devices +" in told.out
     tables = [line for line in told.out.splitlines() if line.startswith(("┃", "│"))]
     assert len(tables) > 30 and max(map(len, tables)) <= WIDEST

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import fcntl
 import io
+import json
 import os
 import pty
 import re
@@ -17,20 +19,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
-from dmafl.installation.doctor import Finding
+from dmafl.cli.app import app
+from dmafl.reports.tables.printed import as_csv, as_json
 from dmafl.reports.tables.table import Table
 from dmafl.reports.terminal.console import Terminal
-from dmafl.reports.terminal.doctor_table import findings_table
 from dmafl.reports.terminal.shown_table import LONGEST_WORD
 from support.patience import ended, joined
-from support.printed_commands import printed_by
+from support.printed_commands import FINISHED, Said, printed_by
+from support.shown_values import SHOWN
 from support.tiny_files import Files, write_files
 
 WIDTHS = (80, 100, 200)
 GOLDEN = Path(__file__).parent / "golden"
-RECORDED = ("data list", "plan", "run", "sweep")
-"""Commands whose tables say the same on every machine, whatever folder their files are in."""
+CARRIED_OUT = ("check", "data list", "plan", "replan", "run", "verify", "compare", "sweep")
+"""Commands that say the same on every machine, on small files; the others are shown values made by hand."""
+CHECKSUM = re.compile(r"(?<=sha256 )[0-9a-f]{16}")
+"""Changes with every new setting of a scenario."""
 UPDATE = "DMAFL_UPDATE_GOLDEN"
 """Set in the environment, recorded tables are written anew."""
 
@@ -38,43 +44,69 @@ UPDATE = "DMAFL_UPDATE_GOLDEN"
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     folder = tmp_path_factory.mktemp("printed")
-    return printed_by(write_files(folder / "files"), folder)
+    write_files(folder / "files")
+    return printed_by(Files(Path("files/scenario.toml"), Path("files")), folder)
 
 
-def tables_of(printed: dict[str, list[Any]], name: str) -> list[Table]:
-    return [thing for thing in printed[name] if isinstance(thing, Table)]
+WITHOUT_TABLES = {"init", "report", "data fetch"}
+"""They write files, and say which."""
 
 
-def drawn(table: Table, width: int) -> str:
-    out = Terminal(file=io.StringIO(), width=width, color_system=None)
-    out.print(table)
+def with_tables() -> set[str]:
+    """The names of all commands that print a table; they have options for other programs."""
+    root = typer.main.get_command(app)
+    commands = dict(root.commands)
+    for name, command in root.commands.items():
+        if hasattr(command, "commands"):
+            del commands[name]
+            commands |= {f"{name} {inner}": each for inner, each in command.commands.items()}
+    assert set(commands) > WITHOUT_TABLES
+    for name, command in commands.items():
+        options = {option for parameter in command.params for option in parameter.opts}
+        assert ({"--json", "--csv"} <= options) == (name not in WITHOUT_TABLES), name
+    return set(commands) - WITHOUT_TABLES
+
+
+def of_values(name: str, width: int) -> tuple[list[Table], str]:
+    """The tables that a command prints of values, and all that is seen on a terminal."""
+    tables: list[Table] = []
+
+    class Watched(Terminal):
+        def print(self, *objects: Any, **settings: Any) -> None:
+            tables.extend(thing for thing in objects if isinstance(thing, Table))
+            super().print(*objects, **settings)
+
+    out = Watched(file=io.StringIO(), width=width, color_system=None, force_terminal=True)
+    SHOWN[name](out)
+    return tables, out.file.getvalue()
+
+
+def drawn(things: list[Any], width: int) -> str:
+    """Tables and sentences of the outcome; how it went, which differs, is left out."""
+    out = Terminal(file=io.StringIO(), width=width, color_system=None, force_terminal=True)
+    for thing in things:
+        if isinstance(thing, Table | Said):
+            out.print(thing)
     return out.file.getvalue()
 
 
-@pytest.mark.parametrize("width", (60, *WIDTHS))
-@pytest.mark.parametrize(
-    "name",
-    ["check", "data list", "measure", "plan", "run", "verify", "compare", "sweep", "licences", "doctor"],
-)
-def test_tables_fit_and_no_number_is_cut(printed, name, width):
-    for table in tables_of(printed, name):
-        text = drawn(table, width)
-        assert max(map(len, text.splitlines())) <= width, text
-        cells = re.split(r"[│┃\n]", text)
-        shown = {cell.strip() for cell in cells}
+def is_whole(table: Table, width: int) -> None:
+    """No line is too long, and every number is seen in one piece."""
+    text = drawn([table], width)
+    assert max(map(len, text.splitlines())) <= width, text
+    shown = {cell.strip() for cell in re.split(r"[│┃\n]", text)}
+    for place, column in enumerate(table.columns):
+        if column.align == "left" or column.only_in_files or column.spare:
+            continue
         for row in table.rows:
-            for column, each in zip(table.columns, row, strict=True):
-                if column.align == "right" and not column.only_in_files:
-                    if len(each.text) <= LONGEST_WORD:
-                        assert each.text.strip() in shown, (column.title, each.text, text)
-                    else:
-                        assert all(word in text.split() for word in each.text.split()), (each.text, text)
+            if len(row[place].text) <= LONGEST_WORD:
+                assert row[place].text.strip() in shown, (column.title, row[place].text, text)
+            else:
+                assert all(word in text.split() for word in row[place].text.split()), (row[place].text, text)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", RECORDED)
-def test_tables_are_as_recorded(printed, name, width):
-    text = "".join(drawn(table, width) for table in tables_of(printed, name))
+def is_as_recorded(text: str, name: str, width: int) -> None:
+    text = CHECKSUM.sub("0123456789abcdef", text)
     text = "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
     path = GOLDEN / f"{name.replace(' ', '-')}-{width}.txt"
     if os.environ.get(UPDATE):
@@ -83,13 +115,56 @@ def test_tables_are_as_recorded(printed, name, width):
     assert text == path.read_text(encoding="utf-8"), f"{path.name}: record it anew with {UPDATE}=1"
 
 
-def test_what_a_doctor_finds_fits():
-    findings = [
-        Finding("software", "numpy", "2.1.3"),
-        Finding("machine", "memory", "15.6 GB of 31.2 GB"),
-        Finding("data", "svhn", "not there", "note", "`dmafl data fetch svhn`"),
-    ]
-    assert all(number in drawn(findings_table(findings), 40) for number in ("2.1.3", "15.6", "31.2"))
+@pytest.mark.parametrize("width", (60, *WIDTHS))
+def test_tables_of_commands_fit_and_no_number_is_cut(printed, width):
+    for things in printed.values():
+        for table in things:
+            if isinstance(table, Table):
+                is_whole(table, width)
+
+
+@pytest.mark.parametrize("width", (60, *WIDTHS))
+@pytest.mark.parametrize("name", SHOWN)
+def test_tables_of_values_fit_and_no_number_is_cut(name, width):
+    tables, text = of_values(name, width)
+    assert tables and max(map(len, text.splitlines())) <= width
+    for table in tables:
+        is_whole(table, width)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", CARRIED_OUT)
+def test_commands_print_what_is_recorded(printed, name, width):
+    is_as_recorded(drawn(printed[name], width), name, width)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", SHOWN)
+def test_values_are_shown_as_recorded(name, width):
+    is_as_recorded(of_values(name, width)[1], name, width)
+
+
+def test_every_command_with_tables_is_recorded():
+    assert set(CARRIED_OUT) | set(SHOWN) >= with_tables()
+    files = {path.name for path in GOLDEN.iterdir()}
+    names = [name.replace(" ", "-") for name in (*CARRIED_OUT, *SHOWN)]
+    assert files == {f"{name}-{width}.txt" for name in names for width in WIDTHS}
+
+
+def test_every_command_prints_its_tables_for_programs_too(printed):
+    for name, things in printed.items():
+        assert things[-1] is FINISHED and things.count(FINISHED) == 1, name
+    for name in (*printed, *SHOWN):
+        things = printed[name] if name in printed else of_values(name, 80)[0]
+        tables = [thing for thing in things if isinstance(thing, Table)]
+        content = json.loads(as_json(tables))
+        by_key = dict.fromkeys(table.key for table in tables if table.rows)
+        assert all(by_key) and list(content)[:-1] == list(dict.fromkeys(table.key for table in tables)), name
+        parts = as_csv(tables).split("\n\n")
+        assert len(parts) == len(by_key), name
+        for key, part in zip(by_key, parts, strict=True):
+            rows = list(csv.DictReader(io.StringIO(part)))
+            assert len(rows) == len(content[key]) and None not in rows[0], name
 
 
 def read_all(terminal: int, pieces: list[bytes]) -> None:

@@ -107,6 +107,7 @@ def _followed(problem: Problem, caught: Infeasible) -> tuple[Problem, list[int]]
 def test_following_the_remedy_once_is_enough(
     size: tuple[int, int, int], settings: dict[str, Any], scale: float
 ) -> None:
+    """D4 of a trial: each message named one more device."""
     problem = _uneven(synthetic_problem(*size, 0, **settings), scale, 0)
     with pytest.raises(Infeasible) as caught:
         solve(problem, effort=Effort(0.5))
@@ -117,6 +118,7 @@ def test_following_the_remedy_once_is_enough(
 
 
 def test_windows_and_batteries_are_named_at_once() -> None:
+    """D4."""
     problem = _uneven(synthetic_problem(4, 2, 8, 0, window_s=0.05), 0.005, 0)
     with pytest.raises(Infeasible) as caught:
         solve(problem, effort=Effort(0.5))

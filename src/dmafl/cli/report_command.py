@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dmafl.reports.html.live import LivePage
+    from dmafl.scenario.model import Scenario
 
 HOST = "127.0.0.1"
 """Address of the live page, unless another is asked for."""
@@ -53,14 +54,16 @@ def report(
 
 
 @contextmanager
-def served(serve: bool, folder: Path, host: str, port: int | None, out: Console) -> Iterator[LivePage | None]:
-    """The page of `folder` while the block runs, if asked for."""
+def served(
+    serve: bool, folder: Path, host: str, port: int | None, out: Console, scenario: Scenario
+) -> Iterator[LivePage | None]:
+    """The page of `folder` while the block runs, if asked for; `scenario` is what the run will be of."""
     if not serve:
         yield None
         return
     from dmafl.reports.html.live import LivePage
 
-    with LivePage(folder, host, port) as page:
+    with LivePage(folder, host, port, scenario) as page:
         out.print(f"Live report: {page.address}", highlight=False, markup=False)
         yield page
 

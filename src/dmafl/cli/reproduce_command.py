@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dmafl.base.errors import ShownAsIs, bad_input, visible
-from dmafl.cli.shared import DataDir, one_thread, process_count
+from dmafl.cli.shared import AsCsv, AsJson, DataDir, one_thread, printer, process_count
 from dmafl.cli.stopping import Stopped
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ def reproduce(
     workers: Annotated[int, typer.Option(help="Study runs at once; 0: as many as cores.", min=0)] = 0,
     shard: Annotated[str, typer.Option(help="K/N: take only this part of what is missing.")] = "1/1",
     data_dir: DataDir = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Run the paper's study, draw its figures, and say which of its claims hold.
 
@@ -56,7 +58,6 @@ def reproduce(
     from dmafl.experiments.reproduction.results import Results
     from dmafl.experiments.reproduction.selection import named, needed
     from dmafl.reports.study import derive
-    from dmafl.reports.terminal.console import console
     from dmafl.reports.terminal.study_view import StudyView
 
     study = study_of(preset, quick)
@@ -65,7 +66,7 @@ def reproduce(
     names = None if only is None else named(only)
     study_runs, part = needed(study, names), _shard(shard)
     failures: list[str] = []
-    out = console()
+    out = printer(as_json, as_csv)
     kept = Results(results if results is not None else output / "results" if quick else COMMITTED)
     if quick and results is None:
         kept.take_constants(Results(COMMITTED))
@@ -88,6 +89,7 @@ def reproduce(
         except (Interrupted, Stopped):
             raise Stopped("outcomes and states are saved: the same command goes on") from None
     derive(study, kept, output, out, names)
+    out.finish()
     for failure in failures:
         sys.stderr.write(f"failed: {visible(failure, lines=True)}\n")
     if failures:

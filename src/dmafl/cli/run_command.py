@@ -99,7 +99,7 @@ def run(
         new = f"There is no run in {folder} yet: it starts from the beginning."
         out.print(new)
     try:
-        with served(serve, folder, host, port, out) as page, LiveView(out) as view:
+        with served(serve, folder, host, port, out, loaded) as page, LiveView(out) as view:
             done = run_schemes(
                 loaded,
                 read_plan(plan).plan if plan is not None else None,

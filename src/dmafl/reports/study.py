@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
 
 from dmafl.experiments.reproduction.design import Study
 from dmafl.experiments.reproduction.findings import Findings
@@ -23,25 +22,22 @@ from dmafl.reports.tables.study_energy import highest_targets_table
 from dmafl.reports.tables.study_files import write_manifest, write_outcomes, write_tables
 from dmafl.reports.tables.study_runs import RunsThere, all_there
 from dmafl.reports.tables.table import Table
-from dmafl.reports.terminal.shown_table import shown_table
+from dmafl.reports.terminal.console import Terminal
 
 CLAIMS_ON_RATIOS = {"C2", "C3", "C4"}
 """Claims on energy to a target."""
-
-
-class Screen(Protocol):
-    """Where tables are shown."""
-
-    def print(self, *shown: Any, **how: Any) -> None:
-        """Show tables or text."""
-        ...
+DIFFERENCES = {
+    "equal_energy_difference": "Difference at equal energy",
+    "final_difference": "Difference of final accuracy",
+}
+"""Titles of columns that a terminal may show in another table than what they are differences of."""
 
 
 def derive(
     study: Study,
     results: Results,
     output: Path,
-    out: Screen | None = None,
+    out: Terminal | None = None,
     names: Collection[str] | None = None,
     *,
     page: bool = True,
@@ -59,12 +55,17 @@ def derive(
         write_page(findings, runs_there, output / "study.html")
     write_manifest(study, runs_there, provenance, figures, output)
     if out is not None:
-        for table in short_tables(findings, names):
-            out.print(shown_table(table))
+        print_findings(out, findings, names)
         there, wanted = all_there(runs_there)
         for line in (*provenance.warnings, f"{there} of {wanted} study runs are there. Written: {output}"):
-            out.print(line, highlight=False, markup=False)
+            out.note(line)
     return list(findings.claims)
+
+
+def print_findings(out: Terminal, findings: Findings, names: Collection[str] | None = None) -> None:
+    """Show tables, all of them or those that belong to `names`."""
+    for table in short_tables(findings, names):
+        out.print(table)
 
 
 def short_tables(findings: Findings, names: Collection[str] | None = None) -> Iterator[Table]:
@@ -72,12 +73,13 @@ def short_tables(findings: Findings, names: Collection[str] | None = None) -> It
     claims = [claim for claim in findings.claims if names is None or claim.id in names]
     if claims:
         table = claims_table(claims).only("id", "claim", "verdict", "counts", "seeds", "censored", "why")
-        yield replace(table, title="Claims")
+        yield replace(table, title="Claims", key="claims")
     if findings.ratios and (names is None or CLAIMS_ON_RATIOS & set(names)):
-        yield highest_targets_table(findings.ratios)
+        yield replace(highest_targets_table(findings.ratios), key="ratios")
     if findings.variants and (names is None or "ablation" in names):
         title = "What plans are made with (differences to calibrated + gram, 95% interval)"
-        yield replace(ablation_table(findings.variants).without("steps", "seeds"), title=title)
+        table = ablation_table(findings.variants).without("steps", "seeds").retitled(DIFFERENCES)
+        yield replace(table, title=title, key="ablation")
 
 
 def _kept(study: Study, results: Results) -> tuple[Sequence[Outcome], RunsThere]:

@@ -11,8 +11,9 @@ import pytest
 
 import dmafl
 from dmafl.reports.figures import study_style
-from dmafl.reports.figures.palette import COLOURS, DARK, LOOKS, places_of
+from dmafl.reports.figures.palette import COLOURS, DARK, LOOKS, TINTS, places_of
 from dmafl.reports.figures.run_panels import RunPanels
+from dmafl.reports.figures.timeline import COLOURS as PHASES
 from dmafl.reports.html.shell import asset
 from dmafl.schemes.registry import NAMES
 from support.colour_vision import VISIONS, contrast, difference
@@ -20,9 +21,12 @@ from support.made_up_runs import SEVEN, write_run
 
 APART = 15.0
 """Difference (CIEDE2000) that two colours have at least with every kind of colour vision; 2 can just be seen."""
+PHASES_APART = 12.0
+"""Of the phases of a job, colours of Okabe and Ito (2008): they lie side by side in one order, with their names."""
 STANDS_OUT = 3.0
 """Contrast that WCAG 2.2 asks of what must be seen in a picture (1.4.11)."""
 THEMES = {"light": COLOURS, "dark": tuple(DARK.values())}
+PALETTES = {"schemes": THEMES, "others": TINTS}
 
 
 def card(theme: str) -> str:
@@ -48,16 +52,25 @@ def test_the_difference_is_that_of_its_definition():
 
 @pytest.mark.parametrize("vision", VISIONS)
 @pytest.mark.parametrize("theme", THEMES)
-def test_schemes_are_told_apart(theme, vision):
-    assert len(THEMES[theme]) == len(set(THEMES[theme])) == len(LOOKS)
-    for a, b in combinations(THEMES[theme], 2):
+@pytest.mark.parametrize("palette", PALETTES)
+def test_colours_are_told_apart(palette, theme, vision):
+    colours = PALETTES[palette][theme]
+    assert len(set(colours)) == (len(LOOKS) if palette == "schemes" else 8)
+    for a, b in combinations(colours, 2):
         assert difference(a, b, vision) >= APART, (a, b)
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_schemes_stand_out_from_the_page(theme):
-    for colour in THEMES[theme]:
+@pytest.mark.parametrize("palette", PALETTES)
+def test_colours_stand_out_from_the_page(palette, theme):
+    for colour in PALETTES[palette][theme]:
         assert contrast(colour, card(theme)) >= STANDS_OUT, colour
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+def test_phases_are_told_apart(vision):
+    for a, b in combinations(PHASES.values(), 2):
+        assert difference(a, b, vision) >= PHASES_APART, (a, b)
 
 
 def test_every_scheme_has_a_look_of_its_own():

@@ -8,8 +8,11 @@ from statistics import median
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+from matplotlib.image import imread
 
+import dmafl
 from dmafl.experiments.run import manifest_rules
 from dmafl.reports.html import live as live_module
 from reports.html.conftest import HOSTILE, PHONE, Visit, asked_elsewhere, written
@@ -242,9 +245,12 @@ def test_the_keyboard_is_enough(browser: Any, report: str) -> None:
         assert page.locator("#timeline-said").inner_text() != first
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-def test_no_serious_barrier_is_found(browser: Any, report: str, colours: str) -> None:
-    with Visit(browser, report, color_scheme=colours) as visit:
+@pytest.mark.parametrize(
+    "settings",
+    [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"color_scheme": "dark", "viewport": PHONE}],
+)
+def test_no_serious_barrier_is_found(browser: Any, report: str, settings: dict[str, Any]) -> None:
+    with Visit(browser, report, **settings) as visit:
         assert visit.barriers() == []
 
 
@@ -276,6 +282,66 @@ def test_a_saved_picture_stands_alone(browser: Any, report: str) -> None:
             assert said.count(axis) == 2
             assert any("made up" in text for text in said), "it says what it is of"
         assert visit.complaints == []
+
+
+def test_a_picture_can_be_saved_as_pixels(browser: Any, report: str) -> None:
+    with Visit(browser, report) as visit:
+        visit.draw_all()
+        with visit.page.expect_download() as started:
+            visit.page.locator("#energy").get_by_text("Save as PNG").first.click()
+        assert started.value.suggested_filename == "energy.png"
+        picture = imread(started.value.path())
+        assert picture.shape[0] > 700 and picture.shape[1] > 1800, "two plots, twice as fine as the page"
+        assert len(np.unique(picture.reshape(-1, picture.shape[2]), axis=0)) > 50, "something is on it"
+        assert visit.complaints == []
+
+
+def test_words_stay_whole_on_a_phone(browser: Any, seven: Path, tmp_path: Path) -> None:
+    """Names of schemes and figures with their intervals were broken inside a word, and a legend covered a note."""
+    lines = """(selector) => [...document.querySelectorAll(selector)].map((one) => {
+      const range = document.createRange();
+      range.selectNodeContents(one);
+      return [one.textContent, new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size];
+    })"""
+    with Visit(browser, written(seven, tmp_path), viewport=PHONE) as visit:
+        for selector in (".outcomes thead th", "#against-tables th", "#against-tables td .small"):
+            told = visit.page.evaluate(lines, selector)
+            assert len(told) > 2
+            assert all(count == 1 for _, count in told), (selector, told)
+        visit.draw_all()
+        title = "document.getElementById('plot-device-energy').layout.xaxis.title.text"
+        assert visit.page.evaluate(title).startswith("device (")
+        assert visit.page.locator("#legend-device-energy").inner_text().split() == ["uploads", "computations"]
+        names = visit.page.locator("#legend-terms span").all_inner_texts()
+        colours = visit.page.evaluate(
+            "[...document.querySelectorAll('#legend-terms i')].map((one) => one.style.background)"
+        )
+        assert len(names) == len(set(colours)) > 1
+
+
+def test_an_axis_of_energies_has_whole_labels(browser: Any, report: str) -> None:
+    """`5 0.1 2 5` said nothing of what a 5 is."""
+    with Visit(browser, report) as visit:
+        visit.draw_all()
+        axis = "document.getElementById('plot-curves-0')._fullLayout.xaxis"
+        assert visit.page.evaluate(f"{axis}.type") == "log"
+        low, high = visit.page.evaluate(f"{axis}.range")
+        labels = zip(*visit.page.evaluate(f"[{axis}.tickvals, {axis}.ticktext]"), strict=True)
+        seen = [(value, text) for value, text in labels if low <= np.log10(value) <= high]
+        assert len(seen) > 2
+        assert all(float(text) == pytest.approx(value) for value, text in seen)
+
+
+@pytest.mark.parametrize("seeds", [2, 3])
+def test_accuracies_are_drawn_where_they_can_be(browser: Any, tmp_path: Path, seeds: int) -> None:
+    """Intervals of two seeds went from -1 to 2, and so did the axis."""
+    with Visit(browser, written(write_run(tmp_path / "run", seeds=range(seeds)), tmp_path)) as visit:
+        visit.draw_all()
+        for name in ("curves", "front"):
+            low, high = visit.page.evaluate(
+                f"document.getElementById('plot-{name}-0')._fullLayout.yaxis.range"
+            )
+            assert -0.1 <= low < high <= 1.1, name
 
 
 def test_a_run_is_seen_at_once_and_in_full(browser: Any, report: str) -> None:
@@ -325,6 +391,35 @@ def test_print_is_light_and_complete(browser: Any, report: str) -> None:
         visit.wait("[...document.querySelectorAll('.plot')].every(one => one.querySelector('svg'))")
         assert len(visit.page.pdf()) > 100_000
         visit.wait("document.documentElement.dataset.theme === 'dark'")
+
+
+def test_a_live_page_has_axes_from_the_first_second(browser: Any, tmp_path: Path) -> None:
+    """Before anything is saved there was a line of text; and nobody must be kept from reading a live page."""
+    scenario = dmafl.preset("demo")
+    with live_module.LivePage(tmp_path / "run", port=0, scenario=scenario) as live:
+        for settings in ({}, {"viewport": PHONE, "color_scheme": "dark"}):
+            with Visit(browser, live.address, **settings) as visit:
+                assert visit.page.locator("h1").inner_text() == "demo: the run begins"
+                for place, task in enumerate(scenario.tasks):
+                    visit.page.locator(f"#plot-curves-{place}").scroll_into_view_if_needed()
+                    visit.wait(f"document.querySelector('#plot-curves-{place} svg')")
+                    layout = f"document.getElementById('plot-curves-{place}')._fullLayout"
+                    assert (
+                        visit.page.evaluate(f"[{layout}.xaxis.range, {layout}.yaxis.range]") == [[0, 1]] * 2
+                    )
+                    assert task in visit.page.locator("#curves h3").nth(place).inner_text()
+                assert visit.page.locator("#curves").inner_text().count("no test yet") == len(scenario.tasks)
+                assert visit.width() <= (settings or {"viewport": {"width": 1280}})["viewport"]["width"]
+                assert visit.barriers() == []
+                assert visit.complaints == []
+
+
+def test_no_serious_barrier_is_found_on_a_live_page(browser: Any, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", status="running", tests=2)
+    with live_module.LivePage(run, port=0) as live:
+        for settings in ({}, {"viewport": PHONE, "color_scheme": "dark"}):
+            with Visit(browser, live.address, **settings) as visit:
+                assert visit.barriers() == []
 
 
 def test_a_live_page_follows_the_run(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,11 @@ COLOURS = tuple(look.light for look in PLACES)
 DARK = {look.light: look.dark for look in PLACES}
 """The colour on a dark page for each on a light one."""
 MARKS = tuple(look.mark for look in PLACES)
+TINTS = {
+    "light": ("#3c29e0", "#ab8520", "#16a679", "#59171e", "#8284f0", "#62642c", "#0f1258", "#46786c"),
+    "dark": ("#ba9bf7", "#e8e32f", "#77ac47", "#cd21a6", "#a8eeef", "#746c16", "#d69ba1", "#327a67"),
+}
+"""Of what is no scheme, on light and dark pages: causes of a predicted loss, samples beside losses."""
 
 
 def places_of(schemes: Sequence[str]) -> list[int]:

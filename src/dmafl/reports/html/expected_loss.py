@@ -16,10 +16,12 @@ from dmafl.simulation.records import PREDICTED_ACCURACY
 
 
 def plan_terms(run_set: RunSet) -> list[dict[str, Any]]:
-    """One entry per plan and task: the terms that its quality model adds up, and their sum."""
+    """One entry per plan and task, in the order of schemes: the terms that its quality model adds up, and their sum."""
     entries = []
+    order = {series.name: place for place, series in enumerate(run_set.series)}
     for number, run in enumerate(run_set.runs):
-        for path in sorted((run.path / "plans").glob("*.json")):
+        paths = sorted((run.path / "plans").glob("*.json"))
+        for path in sorted(paths, key=lambda path: order.get(path.stem, len(order))):
             plan = read_plan(path).plan
             for task, terms in plan.terms.items():
                 if task not in run_set.tasks:

@@ -182,7 +182,7 @@ def _range(values: Interval) -> str:
 
 
 def _times(value: float) -> str:
-    return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+    return f"{value:.2g}" if value < 1 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
 
 
 def _method(run_set: RunSet) -> str:

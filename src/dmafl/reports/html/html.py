@@ -75,11 +75,20 @@ def folded(summary: str, *children: object) -> Html:
     return element("details", element("summary", summary), children)
 
 
-def figure(plots: object, caption: str, *tables: object) -> Html:
-    """Plots with a caption and the tables they are drawn from."""
+def figure(plots: object, caption: str, *tables: object, legend: str = "") -> Html:
+    """Plots with a caption and the tables they are drawn from; above them, if it has a name, the place of a legend."""
     return element(
-        "figure", plots, element("figcaption", caption), folded("Table", tables) if tables else None
+        "figure",
+        legend_place(legend) if legend else None,
+        plots,
+        element("figcaption", caption),
+        folded("Table", tables) if tables else None,
     )
+
+
+def legend_place(name: str) -> Html:
+    """Where a script says what colours mean."""
+    return element("div", id=f"legend-{name}", class_="legend")
 
 
 def plot(name: str, label: str, **attributes: object) -> Html:

@@ -11,10 +11,11 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 from dmafl.base.errors import BadInput, ShownAsIs, bad_input
-from dmafl.reports.html.html import element
+from dmafl.reports.html.beginning import beginning
 from dmafl.reports.html.report import SCRIPTS, STYLES, content
 from dmafl.reports.html.serving import Answer, Request, Server
 from dmafl.reports.html.shell import POLL_S, Content, as_utf8, script_json
+from dmafl.scenario.model import Scenario
 
 PORT = 8400
 """Tried first where none is asked for."""
@@ -27,10 +28,16 @@ LINGER_S = 3 * POLL_S
 class LivePage:
     """Serves the page of a run folder inside a `with` block; pages are made when a browser asks, and not too often."""
 
-    def __init__(self, folder: Path, host: str = "127.0.0.1", port: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        host: str = "127.0.0.1",
+        port: int | None = None,
+        scenario: Scenario | None = None,
+    ) -> None:
         self._folder = folder
         self._server = _opened(host, port, self)
-        self._content = _waiting(folder)
+        self._content = beginning(folder, scenario)
         self._stamp, self._seen = 0, ""
         self._made: dict[str, tuple[object, bytes]] = {}
         self._next = 0.0
@@ -143,8 +150,3 @@ def _state(folder: Path) -> str:
         except OSError:
             continue
     return ";".join(stamps)
-
-
-def _waiting(folder: Path) -> Content:
-    note = element("p", "Nothing has been saved yet. This page shows more as soon as there is something.")
-    return Content(f"{folder.name}: the run begins", note, ())

@@ -46,11 +46,11 @@ def _notes_of_run(name: str, manifest: Manifest) -> list[str]:
     if manifest.status is not RunStatus.FINISHED:
         done = sum(record.status.finished for record in scheme_runs.values())
         lines.append(
-            f"The run {name} has not ended: {done} of {len(scheme_runs)} pairs of scheme and seed are done. "
+            f"The run in {name} has not ended: {done} of {len(scheme_runs)} pairs of scheme and seed are done. "
             "This page shows what there is so far; predictions come at the end of a run."
         )
     lines += [
-        f"{key} of the run {name} {record.status}"
+        f"{key} of the run in {name} {record.status}"
         for key, record in scheme_runs.items()
         if record.status.failed
     ]

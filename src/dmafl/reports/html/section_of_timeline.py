@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dmafl.reports.html import activity
-from dmafl.reports.html.html import Html, element, figure, table, together
+from dmafl.reports.html.html import Html, element, figure, legend_place, table, together
 from dmafl.reports.html.jobs import MAX_JOBS
 from dmafl.reports.html.run_set import RunSet
 from dmafl.reports.html.sections_of_series import series_menu
@@ -54,7 +54,7 @@ def _zoom(tasks: tuple[str, ...]) -> Html:
 
 def _canvas() -> Html:
     return together(
-        element("div", id="timeline-legend", class_="legend"),
+        legend_place("timeline"),
         element(
             "div",
             element("div", element("canvas", aria_hidden="true"), class_="timeline-inside"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dmafl.reports.html import activity, curves
@@ -30,7 +31,7 @@ def curves_section(run_set: RunSet, data: dict[str, Any]) -> Html:
             class_="controls",
         ),
         figure(
-            of_tasks(run_set, "curves", "Test accuracy or loss of every scheme"),
+            of_tasks(run_set.tasks, "curves", "Test accuracy or loss of every scheme"),
             caption,
             table(
                 "Tests, mean over seeds",
@@ -54,7 +55,7 @@ def front_section(run_set: RunSet, data: dict[str, Any]) -> Html:
         )
     ]
     return figure(
-        of_tasks(run_set, "front", "Accuracy and energy of every scheme with the Pareto front"),
+        of_tasks(run_set.tasks, "front", "Accuracy and energy of every scheme with the Pareto front"),
         "Large marks are the ends of training, small ones the way there. The line is the front: "
         "what is above it, no scheme reached with that energy.",
         table("Tests on the front", ["task", "scheme", "aggregation", "energy [J]", "accuracy"], rows),
@@ -69,7 +70,7 @@ def staleness_section(run_set: RunSet, data: dict[str, Any]) -> Html:
         for stale, share in enumerate(entry["share"])
     ]
     return figure(
-        of_tasks(run_set, "staleness", "Histogram of staleness"),
+        of_tasks(run_set.tasks, "staleness", "Histogram of staleness"),
         "Versions that were made between a device's download and its upload.",
         table("Share of jobs by staleness", ["task", "scheme", "mean", "staleness", "share"], rows),
     )
@@ -87,10 +88,11 @@ def scheme_energy(run_set: RunSet, data: dict[str, Any]) -> Html:
         for entry in sorted(data["energy"], key=lambda entry: entry["task"])
     ]
     return figure(
-        of_tasks(run_set, "energy", "Energy of every scheme by phase"),
+        of_tasks(run_set.tasks, "energy", "Energy of every scheme by phase"),
         "Uploads and computations are paid by devices, downloads by the base station. "
         "Mean over seeds, all work counted.",
         table("Energy by scheme, task and phase", ["task", "scheme", *ENERGY_NAMES, "sum [J]"], rows),
+        legend="energy",
     )
 
 
@@ -104,10 +106,11 @@ def terms_section(run_set: RunSet, data: dict[str, Any]) -> Html:
         for term, value in [*entry["terms"].items(), ("sum", entry["sum"])]
     ]
     return figure(
-        of_tasks(run_set, "terms", "Terms of the loss model of every plan"),
+        of_tasks(run_set.tasks, "terms", "Terms of the loss model of every plan"),
         "What the loss model that a plan was made with adds up, for the plan as it was chosen. Lower is better. "
         "A plan that was made with a bound has the terms of the bound.",
         table("Terms", ["plan", "loss model", "task", "term", "value"], rows),
+        legend="terms",
     )
 
 
@@ -131,7 +134,7 @@ def prediction_section(run_set: RunSet, data: dict[str, Any]) -> Html:
         for entry in sorted(data["predictions"], key=lambda entry: entry["task"])
     ]
     return figure(
-        of_tasks(run_set, "prediction", "Reached and predicted"),
+        of_tasks(run_set.tasks, "prediction", "Reached and predicted"),
         "Solid: what tests found. Dashed: what is predicted for the schedule up to there; the band is "
         "to cover 80% of runs. The first seed.",
         table(
@@ -142,7 +145,7 @@ def prediction_section(run_set: RunSet, data: dict[str, Any]) -> Html:
     )
 
 
-def of_tasks(run_set: RunSet, name: str, says: str) -> Html:
+def of_tasks(tasks: Sequence[str], name: str, says: str) -> Html:
     """A place for a plot of each task."""
     return element(
         "div",
@@ -150,7 +153,7 @@ def of_tasks(run_set: RunSet, name: str, says: str) -> Html:
             element(
                 "div", element("h3", task), plot(f"{name}-{place}", f"{says}, task {task}"), data_task=place
             )
-            for place, task in enumerate(run_set.tasks)
+            for place, task in enumerate(tasks)
         ),
         class_="grid",
     )

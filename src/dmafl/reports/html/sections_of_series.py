@@ -70,6 +70,7 @@ def device_energy(run_set: RunSet, data: dict[str, Any]) -> Html:
                 ],
                 rows,
             ),
+            legend="device-energy",
         ),
     )
 
@@ -96,7 +97,7 @@ def drift_section(run_set: RunSet, data: dict[str, Any]) -> Html:
     return together(
         element("div", series_menu(run_set, data), class_="controls"),
         figure(
-            of_tasks(run_set, "drift", "Samples of devices and test loss over time"),
+            of_tasks(run_set.tasks, "drift", "Samples of devices and test loss over time"),
             "Points and band: samples that devices had when they began to compute, mean and range (left axis). "
             "Line: test loss (right axis). Where pictures or names of classes change, those of the tests change too.",
             table(
@@ -107,6 +108,7 @@ def drift_section(run_set: RunSet, data: dict[str, Any]) -> Html:
             table(
                 "Samples over time", ["scheme", "seed", "task", "time [s]", "mean", "fewest", "most"], rows
             ),
+            legend="drift",
         ),
     )
 

@@ -12,7 +12,7 @@ from string import Template
 from typing import Any, NamedTuple
 
 from dmafl.base.version import __version__
-from dmafl.reports.figures.palette import COLOURS, DARK
+from dmafl.reports.figures.palette import COLOURS, DARK, TINTS
 from dmafl.reports.html.html import Html, element, together
 
 POLL_S = 2.0
@@ -71,7 +71,7 @@ class Content:
 
     @property
     def _data(self) -> dict[str, Any]:
-        return {"palette": COLOURS, "dark": DARK, **self.data}
+        return {"palette": COLOURS, "dark": DARK, "tints": TINTS, **self.data}
 
     def page(self, scripts: Iterable[str] = (), styles: Iterable[str] = (), live: bool = False) -> str:
         """The whole page. `scripts` and `styles` name files of `assets` that it needs beside the shell's.

@@ -44,11 +44,12 @@ def highest_targets_table(ratios: Sequence[Ratio]) -> Table:
     """The highest target of each task alone, in short."""
     highest = [ratio for ratio in ratios if ratio.share == HIGHEST]
     table = ratios_table(highest).only("partition", "task", "scheme", "ratio", "floor_ratio", "missed")
+    columns = tuple(replace(column, spare=column.key == "floor_ratio") for column in table.columns)
     title = (
         f"Energy to fedasync's accuracy, relative to {REFERENCE} "
         "(95% interval; †: guessing gets there; more in files)"
     )
-    return replace(table, title=title, sections=("partition", "task"))
+    return replace(table, title=title, columns=columns, sections=("partition", "task"))
 
 
 def targets_table(ratios: Sequence[Ratio]) -> Table:

@@ -73,6 +73,8 @@ class Column:
     """Whether files of rows have it; not where it says again, for a person, what other columns say."""
     only_in_files: bool = False
     """Whether a person does not see it, as what the title of the table says."""
+    spare: bool = False
+    """Whether a terminal leaves it out where there is no room for it."""
 
 
 Row = TypeVar("Row")
@@ -116,6 +118,7 @@ class Table:
         left: Sequence[str] = (),
         intervals: Sequence[str] = (),
         only_in_files: Sequence[str] = (),
+        spare: Sequence[str] = (),
         sections: Sequence[str] = (),
         sums: int = 0,
     ) -> Self:
@@ -128,6 +131,7 @@ class Table:
                 "left" if name in texts else "right",
                 interval=name in intervals,
                 only_in_files=name in only_in_files,
+                spare=name in spare,
             )
             for name, head in columns.items()
         )
@@ -161,6 +165,15 @@ class Table:
     def without(self, *keys: str) -> Self:
         """All columns but those with these keys."""
         return self.only(*(column.key for column in self.columns if column.key not in keys))
+
+    def retitled(self, titles: Mapping[str, str]) -> Self:
+        """The same, with other titles of the columns with these keys."""
+        return replace(
+            self,
+            columns=tuple(
+                replace(column, title=titles.get(column.key, column.title)) for column in self.columns
+            ),
+        )
 
     def joined(self, title: str, keys: Sequence[str], pattern: str) -> Self:
         """Several columns as one in the place of the first: `pattern` has `{}` for the text of each."""

@@ -15,9 +15,9 @@ def print_checks(out: Terminal, checks: Sequence[Check], title: str) -> None:
     out.print(checks_table(checks, title))
     failed = [check for check in checks if not check.ok]
     for check in failed:
-        out.note(str(check), style="red", soft_wrap=True)
+        out.sentence(str(check), style="red")
     for note in (check.note for check in checks if check.note):
-        out.note(note, soft_wrap=True)
+        out.sentence(note)
     out.note("All checks hold." if not failed else f"{len(failed)} of {len(checks)} checks failed.")
 
 

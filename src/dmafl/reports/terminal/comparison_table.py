@@ -11,6 +11,8 @@ from dmafl.reports.tables.table import Cell, Table, Value, cell
 from dmafl.reports.terminal.console import Terminal
 
 MARK = "*"
+LARGE = 100.0
+"""Ratios from here on are shown as whole numbers."""
 
 
 def print_comparison(out: Terminal, comparison: Comparison) -> None:
@@ -45,6 +47,7 @@ def differences_table(comparison: Comparison) -> Table:
         columns,
         comparison.differences,
         left=["key", "first", "second"],
+        spare=["kind"],
     )
 
 
@@ -101,8 +104,12 @@ def _ratio(effect: Effect) -> Cell:
     mean, low, high = effect.energy_ratio
     if not isfinite(mean):
         return cell(None, "-", ends=(nan, nan))
-    ends = "" if isnan(low) else f" ({low:.3f} to {high:.3f})"
-    return cell(mean, f"{mean:.3f}{ends}{_mark(effect.log_energy_ratio)}", ends=(low, high))
+    ends = "" if isnan(low) else f" ({_times(low)} to {_times(high)})"
+    return cell(mean, f"{_times(mean)}{ends}{_mark(effect.log_energy_ratio)}", ends=(low, high))
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.3f}" if ratio < LARGE else f"{ratio:,.0f}"
 
 
 def _mark(difference: Interval) -> str:

@@ -38,6 +38,10 @@ class Terminal(Console):
         """Print a sentence that belongs to the outcome, not to how it goes."""
         self.print(text, **settings)
 
+    def sentence(self, text: str, **settings: Any) -> None:
+        """A note that may be long: one line in a file or pipe, where it may be searched for."""
+        self.note(text, soft_wrap=not self.is_terminal, **settings)
+
     def finish(self) -> None:
         """All is printed."""
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dmafl.reports.tables.table import Cell, Table, Value, cell, count
+from dmafl.schedule.checks import TOLERANCE
 from dmafl.schedule.jobs import Schedule, realised_staleness
 from dmafl.schedule.timeline import Timeline, energy_J
 from dmafl.world.world import World
@@ -37,8 +38,8 @@ def task_energy_table(world: World, schedule: Schedule, timeline: Timeline) -> T
             len(set(schedule.device[among].tolist())),
             cell(int(schedule.steps[among].sum()), f"{schedule.steps[among].sum():,.0f}"),
             staleness,
-            float(timeline.end_s[among].max(initial=0.0)),
-            float(timeline.idle_s[among].sum()),
+            (end_s := float(timeline.end_s[among].max(initial=0.0))),
+            _whole(float(timeline.idle_s[among].sum()), end_s),
             *map(float, phases),
             float(phases.sum()),
         )
@@ -50,6 +51,11 @@ def task_energy_table(world: World, schedule: Schedule, timeline: Timeline) -> T
     everything = np.ones(len(schedule), dtype=bool)
     rows.append(row("all", everything, int(stale.max()), energy.sum(axis=(0, 1))))
     return Table.made("schedule", "Schedule", columns, rows, sums=1)
+
+
+def _whole(idle_s: float, end_s: float) -> Cell:
+    """Idle time; what is no more than a rounding is shown as 0."""
+    return cell(idle_s, "0" if abs(idle_s) <= TOLERANCE * end_s else None)
 
 
 def device_energy_table(world: World, schedule: Schedule, timeline: Timeline) -> Table:

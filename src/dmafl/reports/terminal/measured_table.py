@@ -42,7 +42,7 @@ def print_measured(out: Terminal, scenario: Scenario, measured: Measured) -> Non
         if task.calibration is not None:
             out.print(calibration_table(name, task.calibration))
         for line in calibration_lines(task):
-            out.note(line, soft_wrap=True)
+            out.sentence(line)
 
 
 def constants_table(scenario: Scenario, name: str, task: MeasuredTask) -> Table:
@@ -87,6 +87,7 @@ def constants_table(scenario: Scenario, name: str, task: MeasuredTask) -> Table:
         left=["constant", "symbol", "method"],
         intervals=["value", "spread"],
         only_in_files=["task", "used"],
+        spare=["symbol", "samples", "method"],
     )
 
 
@@ -154,5 +155,11 @@ def _range(value: Any) -> Cell:
 def _between(low: Any, high: Any) -> Cell:
     """A range; its value is the middle."""
     ends = float(low), float(high)
-    first, last = map(number, ends)
+    first, last = map(_short, ends)
     return cell(sum(ends) / 2, first if first == last else f"{first} … {last}", ends=ends)
+
+
+def _short(value: float) -> str:
+    """A number; with an exponent, three digits, so that a range of them is not too wide."""
+    text = number(value)
+    return f"{value:.2e}" if "e" in text else text

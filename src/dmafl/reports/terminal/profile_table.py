@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dmafl.machine.profiled import Profile
+from dmafl.machine.profiled import Profile, Spread
 from dmafl.reports.numbers import number
 from dmafl.reports.tables.table import Cell, Table, cell, count
 from dmafl.reports.terminal.console import Terminal
@@ -20,9 +20,9 @@ def profile_table(profile: Profile) -> Table:
         "batch": "batch",
         "steps": "steps",
         "repeats": "repeats",
-        "step_s": "step [s]",
+        "step_s": "step [ms]",
         "samples_per_s": "samples/s",
-        "cycles_per_sample": "cycles/ sample",
+        "cycles_per_sample": "cycles/sample",
         "step_J": "step [J]",
     }
     rows = [
@@ -33,11 +33,7 @@ def profile_table(profile: Profile) -> Table:
             task.batch,
             task.steps,
             count(task.repeats),
-            cell(
-                task.step_s.median,
-                f"{number(task.step_s.median)} ({number(task.step_s.low)} to {number(task.step_s.high)})",
-                ends=(task.step_s.low, task.step_s.high),
-            ),
+            _milliseconds(task.step_s),
             task.samples_per_s,
             _known(task.cycles_per_sample),
             _known(task.step_J),
@@ -82,6 +78,12 @@ def print_profile(out: Terminal, profile: Profile) -> None:
         out.note(
             f"The processor was busy with other work during {', '.join(busy)}: steps are slower than they can be."
         )
+
+
+def _milliseconds(seconds: Spread) -> Cell:
+    """Steps take milliseconds: as a person reads them; files have seconds."""
+    median, low, high = (number(1e3 * value) for value in (seconds.median, seconds.low, seconds.high))
+    return cell(seconds.median, f"{median} ({low} to {high})", ends=(seconds.low, seconds.high))
 
 
 def _known(value: float | None) -> Cell:

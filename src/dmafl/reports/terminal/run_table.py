@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from math import nan
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
 
 from dmafl.base.files import columns_of
+from dmafl.base.statistics import interval
 from dmafl.reports.tables.table import Cell, Table, cell
 
 LONG = 1e4
@@ -17,7 +18,7 @@ ENORMOUS = 1e3
 
 
 def outcome_table(metrics: Any) -> Table:
-    """One row per task and scheme: final accuracy and loss, time and energy, mean over seeds (with the spread).
+    """One row per task and scheme: final accuracy and loss, time and energy, means over seeds (with 95% intervals).
 
     What was predicted stands beside what was reached, where there is a prediction: the accuracy, else the loss.
     """
@@ -61,10 +62,10 @@ def outcome_table(metrics: Any) -> Table:
                     str(scheme),
                     len(last),
                     float(value["aggregation"].mean()),
-                    _spread(value["accuracy"], 3),
-                    _spread(predicted[last], 3),
-                    _spread(value["loss"], 3),
-                    _spread(predicted[last], 3),
+                    _with_interval(value["accuracy"], 3),
+                    _with_interval(predicted[last], 3),
+                    _with_interval(value["loss"], 3),
+                    _with_interval(predicted[last], 3),
                     float(value["time_s"].mean()),
                     float(own_J.mean()),
                     float(columns["downlink_J"][last].mean()),
@@ -73,7 +74,7 @@ def outcome_table(metrics: Any) -> Table:
             )
     made = Table.made(
         "outcome",
-        "Outcome (mean over seeds ± half the range)",
+        "Outcome (mean over seeds ± half of the 95% t-interval)",
         titles,
         rows,
         left=["scheme"],
@@ -86,15 +87,15 @@ def outcome_table(metrics: Any) -> Table:
     return made.without("predicted_accuracy", *([] if foreseen else ["predicted_loss"]))
 
 
-def _spread(values: Any, digits: int) -> Cell:
-    """The mean over seeds, with the smallest and largest."""
+def _with_interval(values: Any, digits: int) -> Cell:
+    """The mean over seeds, with its interval where there are several."""
     values = np.asarray(values, dtype=float)
     values = values[np.isfinite(values)]
     if not len(values):
         return cell(None, "", ends=(nan, nan))
-    low, mean, high = float(values.min()), float(values.mean()), float(values.max())
-    half = f" ± {_short((high - low) / 2, digits)}" if len(values) > 1 else ""
-    return cell(mean, f"{_short(mean, digits)}{half}", ends=(low, high))
+    found = interval(values)
+    half = "" if isnan(found.half) else f" ± {_short(found.half, digits)}"
+    return cell(found.mean, f"{_short(found.mean, digits)}{half}", ends=(found.low, found.high))
 
 
 def _short(value: float, digits: int) -> str:

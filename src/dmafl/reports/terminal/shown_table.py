@@ -1,7 +1,8 @@
 """A table on the terminal, laid out for its width: a number is never cut.
 
-A table that is too wide gives way in this order: titles of columns take several lines, then texts do; then rows become
-columns, or the columns go into several tables, each with the names of the rows, whichever takes fewer lines.
+A table that is too wide gives way in this order: titles of columns take several lines, then texts do; then spare
+columns are left out, the last one first; then rows become columns, or the columns go into several tables, each with
+the names of the rows, whichever takes fewer lines.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ STYLES = {
     Emphasis.OPEN: "dim",
 }
 """Colours; other emphasis is not seen on a terminal."""
-LONGEST_WORD = 24
+LONGEST_WORD = 32
 """A longer word of a text, as a path, may take several lines."""
 AROUND = 3
 """Signs that a column takes beside its text: a rule and two spaces; and one more rule for the table."""
@@ -37,16 +38,26 @@ class ShownTable:
 
     table: Table
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[rich.table.Table]:
-        """One table, or several below each other."""
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[Text | rich.table.Table]:
+        """One table, or several below each other, each below its title."""
         shown = _with_small_titles(self.table.shown)
+        for column in reversed([column for column in shown.columns if column.spare]):
+            if not _fits(console, shown, options.max_width):
+                shown = shown.without(column.key)
         if shown.rows and not _fits(console, shown, options.max_width):
             beside = list(_transposed(console, shown, options.max_width))
             below = list(_split(console, shown, options.max_width))
-            parts = beside if len(beside) == 1 or _lines(beside) <= _lines(below) else below
+            lines = [
+                sum(_lines(console, part, options.max_width) for part in parts) for parts in (beside, below)
+            ]
+            parts = beside if len(beside) == 1 or lines[0] <= lines[1] else below
         else:
             parts = [shown]
         for part in parts:
+            if part.title:
+                yield console.render_str(part.title, style="bold")
             yield _drawn(console, part, options.max_width)
 
 
@@ -56,9 +67,7 @@ def shown_table(table: Table) -> ShownTable:
 
 
 def _drawn(console: Console, table: Table, width: int) -> rich.table.Table:
-    drawn = rich.table.Table(
-        title=table.title or None, title_justify="left", title_style="bold", header_style="bold"
-    )
+    drawn = rich.table.Table(header_style="bold")
     for column, wide in zip(table.columns, _widths(console, table, width), strict=True):
         drawn.add_column(column.title, justify=column.align, overflow="fold", width=wide)
     for row, begins_section in table.by_section():
@@ -105,10 +114,13 @@ def _fits(console: Console, table: Table, width: int) -> bool:
 
 
 def _split(console: Console, table: Table, width: int) -> Iterator[Table]:
-    """The columns in several tables, each with the texts that name the rows."""
+    """The columns in several tables, each with the texts that name the rows.
+
+    A column goes into a further table, too, where it would make so many texts take several lines that this is longer.
+    """
     names = [column.key for column in table.columns]
     lead = 1
-    while lead < len(names) - 1 and table.columns[lead].align == "left":
+    while lead < len(names) - 1 and table.columns[lead].align == "left" and not _named_by(table, lead):
         lead += 1
     while lead > 1 and not all(
         _fits(console, table.only(*names[:lead], name), width) for name in names[lead:]
@@ -119,6 +131,10 @@ def _split(console: Console, table: Table, width: int) -> Iterator[Table]:
     while rest:
         count = 1
         while count < len(rest) and _fits(console, table.only(*first, *rest[: count + 1]), width):
+            before, after = (table.only(*first, *rest[: count + more]) for more in (0, 1))
+            longer = _lines(console, after, width) - _lines(console, before, width)
+            if longer > len(table.rows) + HEADING:
+                break
             count += 1
         kept = table.only(*first, *rest[:count])
         sections = tuple(key for key in table.sections if key in first)
@@ -157,8 +173,20 @@ def _beside(table: Table, title: str, rows: Sequence[tuple[Cell, ...]]) -> Table
     )
 
 
-def _lines(tables: Sequence[Table]) -> int:
-    return sum(len(table.rows) + HEADING for table in tables)
+def _named_by(table: Table, lead: int) -> bool:
+    """Whether the texts of the first columns tell every row from every other."""
+    names = [tuple(each.text for each in row[:lead]) for row in table.rows]
+    return len(set(names)) == len(names)
+
+
+def _lines(console: Console, table: Table, width: int) -> int:
+    """How many lines a table takes, about: texts that are too wide for their column take several."""
+    widths = _widths(console, table, width)
+    rows = (
+        max(-(-_wide(console, each.text) // wide) for each, wide in zip(row, widths, strict=True))
+        for row in table.rows
+    )
+    return HEADING + sum(max(1, lines) for lines in rows)
 
 
 def _wide(console: Console, text: str) -> int:

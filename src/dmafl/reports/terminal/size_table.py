@@ -8,7 +8,7 @@ from math import nan
 from dmafl.experiments.sizing.confirm import Confirmed
 from dmafl.experiments.sizing.front import aimed_tasks
 from dmafl.experiments.sizing.plan_summary import PlanSummary, TaskSummary
-from dmafl.experiments.sizing.sizing import Sizing, Varied
+from dmafl.experiments.sizing.sizing import FrontPoint, Sizing, Varied
 from dmafl.reports.numbers import number
 from dmafl.reports.tables.table import Cell, Table, Value, cell
 from dmafl.reports.terminal.console import Terminal
@@ -123,16 +123,24 @@ def front_table(sizing: Sizing) -> Table:
     narrow = len(tasks) > 2
     title = "Energy against predicted accuracy"
     title += "" if narrow else f" (in brackets: {scenario.goals.confidence:.0%} of runs)"
-    plans = [("best" if not point.aimed else "", point.summary) for point in sizing.front if point.summary]
-    plans = [(name, summary) for name, summary in plans if summary != sizing.summary]
+    chosen = sizing.summary
+    plans = [(_name(point, chosen), point.summary) for point in sizing.front if point.summary]
+    plans = [(name, summary) for name, summary in plans if summary != chosen]
     plans = [plan for place, plan in enumerate(plans) if plan not in plans[:place]]
-    plans.append(("chosen", sizing.summary))
+    plans.append(("chosen", chosen))
     rows: list[Row] = [
         (name, *_costs(summary), *(_with_band(summary.tasks[task], narrow) for task in tasks))
         for name, summary in sorted(plans, key=lambda plan: plan[1].energy_J)
     ]
     columns = {"plan": "plan", **COSTS, **{f"accuracy.{task}": task for task in tasks}}
     return Table.made("front", title, columns, rows)
+
+
+def _name(point: FrontPoint, chosen: PlanSummary) -> str:
+    """What a plan of the front is beside the one that was chosen."""
+    if not point.aimed:
+        return "best"
+    return "cheaper" if point.summary is not None and point.summary.energy_J < chosen.energy_J else "dearer"
 
 
 def confirmed_table(key: str, title: str, sizing: Sizing, seeds: Sequence[Confirmed]) -> Table:
@@ -178,7 +186,7 @@ def _in_words(sizing: Sizing, seeds: Sequence[Confirmed]) -> str:
         parts.append(text)
     kept = sum(not seed.broken for seed in done)
     if any(limit is not None for limit in _limits(sizing)):
-        parts.append(f"limits kept by {kept} of {len(done)}")
+        parts.append(f"Limits kept by {kept} of {len(done)}")
     return ". ".join(parts) + "."
 
 

@@ -14,7 +14,10 @@ page.draw = (data) => {
     const known = values.filter((value) => value > 0);
     const [low, high] = [Math.min(...known), Math.max(...known)];
     if (!log || !known.length || high / low < 3) return { title, type: "linear", rangemode: "tozero", ...(known.length ? {} : { range: [0, 1] }) };
-    return { title, type: "log", ...(high / low < 100 ? { dtick: "D2" } : {}) };
+    if (high / low >= 1000) return { title, type: "log", dtick: 1 };
+    const powers = Array.from({ length: 5 }, (_, place) => 10 ** (Math.floor(Math.log10(low)) + place - 1));
+    const tickvals = powers.flatMap((power) => [1, 2, 5].map((digit) => digit * power));
+    return { title, type: "log", tickvals, ticktext: tickvals.map((value) => number(value, 1)) };
   };
   /* An axis of accuracy or loss: of few tests all of it, so that it does not jump about. */
   const LEAST_SPAN = 0.1; // of accuracies: what is nearly one value is not blown up
@@ -25,8 +28,12 @@ page.draw = (data) => {
     if (value !== "accuracy" || !(high - low < LEAST_SPAN)) return { title };
     return { title, range: [(low + high - LEAST_SPAN) / 2, (low + high + LEAST_SPAN) / 2] };
   };
+  /* The end of an interval as it is drawn: two seeds have intervals that no accuracy and no loss can reach. */
+  const reachable = (value, end) => (end === null ? null : Math.max(0, value === "accuracy" ? Math.min(1, end) : end));
   const nothing = (there, text) => (there ? {} : { annotations: [{ text, showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5, font: { color: page.css("--quiet") } }] });
-  const legend = { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 12 }, traceorder: "normal" };
+  const key = (colour, text) => make("span", {}, Object.assign(make("i"), { style: `background:${colour}` }), text);
+  /* What colours mean, once above all plots of a figure; a saved picture has it in every plot. */
+  const legend = (name, entries) => document.getElementById(`legend-${name}`)?.replaceChildren(...entries.map(([colour, text]) => key(colour, text)));
 
   // -- every scheme against one ---------------------------------------------------------------------------------
   const against = () => {
@@ -37,7 +44,7 @@ page.draw = (data) => {
       ...data.tasks.map((task, number_) => {
         if (!shown("tasks", number_)) return null;
         const pairs = data.pairs.filter((one) => one.task === number_ && one.a === chosen && shown("schemes", one.b));
-        if (!pairs.length) return null;
+        if (!pairs.length) return make("p", { className: "small", textContent: `Nothing to compare ${data.schemes[chosen]} with on ${task}.` });
         const weak = (scheme) => pairs.some((one) => one.no_better.includes(scheme));
         const rows = pairs.map((one) => make("tr", {}, make("th", { scope: "row", textContent: data.schemes[one.b] }), points(one), times(one, "energy"), times(one, "time")));
         const head = ["against", "points", "energy", "time"].map((name) => make("th", { scope: "col", textContent: name }));
@@ -85,7 +92,7 @@ page.draw = (data) => {
       if (low.some((end) => end !== null)) {
         const x = pick(axis);
         traces.push({
-          x: [...x, ...x.toReversed()], y: [...pick(`${value}_high`), ...low.toReversed()], fill: "toself", mode: "lines",
+          x: [...x, ...x.toReversed()], y: [...pick(`${value}_high`), ...low.toReversed()].map((end) => reachable(value, end)), fill: "toself", mode: "lines",
           fillcolor: faint(colour, 0.15), line: { width: 0 }, hoverinfo: "skip",
         });
       }
@@ -106,7 +113,8 @@ page.draw = (data) => {
       const { colour, symbol } = series(one.scheme);
       const name = plain(data.schemes[one.scheme]);
       const last = one.mean.accuracy.length - 1;
-      const error = one.mean.accuracy_high[last] === null ? undefined : { array: [one.mean.accuracy_high[last] - one.mean.accuracy[last]], color: colour, thickness: 1.5 };
+      const [low, middle, high] = ["accuracy_low", "accuracy", "accuracy_high"].map((column) => reachable("accuracy", one.mean[column][last]));
+      const error = high === null ? undefined : { type: "data", symmetric: false, array: [high - middle], arrayminus: [middle - low], color: colour, thickness: 1.5 };
       const way = one.mean.energy_J.map((_, place) => place).filter((place) => one.mean.energy_J[place] > 0);
       traces.push({
         x: way.map((place) => one.mean.energy_J[place]), y: way.map((place) => one.mean.accuracy[place]), mode: "markers", name,
@@ -126,7 +134,6 @@ page.draw = (data) => {
 
   // -- timeline -------------------------------------------------------------------------------------------------
   const host = document.getElementById("timeline-view");
-  const legendOf = (name, colour, text) => make("span", {}, Object.assign(make("i"), { style: `background:${colour}` }), text ?? name);
   const describe = (jobs, job) => {
     const list = make("dl");
     const add = (name, text) => list.append(make("dt", { textContent: name }), make("dd", { textContent: `${text} ` }));
@@ -174,8 +181,7 @@ page.draw = (data) => {
     bars?.showTasks(tasks);
   };
   if (host) {
-    const keys = document.getElementById("timeline-legend");
-    keys.replaceChildren(...["idle", "download", "compute", "upload"].map((name) => legendOf(name, name === "idle" ? "var(--line)" : phaseColour(name))));
+    legend("timeline", ["idle", "download", "compute", "upload"].map((name) => [name === "idle" ? "var(--line)" : phaseColour(name), name]));
     for (const button of page.all("[data-zoom]"))
       button.addEventListener("click", () => ({ in: () => bars?.zoom(0.5), out: () => bars?.zoom(2), all: () => bars?.fit() })[button.dataset.zoom]());
     for (const button of page.all("[data-span]")) button.addEventListener("click", () => bars?.fit(+button.dataset.span));
@@ -193,8 +199,8 @@ page.draw = (data) => {
     const few = ids.length <= 30;
     return {
       traces: [{
-        type: "heatmap", x: ids.map((_, device) => device), y: tasks.map((_, place) => place), z,
-        colorscale: dark() ? [[0, "#181f27"], [0.5, "#0072b2"], [1, "#bfe3f7"]] : [[0, "#ffffff"], [0.5, "#56b4e9"], [1, "#003f66"]],
+        type: "heatmap", x: ids.map((_, device) => device), y: tasks.map((_, place) => place), z, zmin: 0, zmax: Math.max(0, ...z.flat()) || 1,
+        colorscale: [[0, page.css("--card")], [1, dark() ? "#0072b2" : "#56b4e9"]], textfont: { color: page.css("--ink") }, // read on every colour
         xgap: few ? 2 : 0, ygap: 2, text: z.map((row) => row.map((one) => number(one, 3))), texttemplate: few && innerWidth > 600 ? "%{text}" : "",
         hovertemplate: `device %{x}: %{text} ${kind === "energy" ? "J" : kind === "jobs" ? "jobs" : "samples"}<extra></extra>`, colorbar: { thickness: 10, outlinewidth: 0 },
       }],
@@ -222,12 +228,13 @@ page.draw = (data) => {
   // -- energy ---------------------------------------------------------------------------------------------------
   ofTasks("energy", (task) => {
     const own = data.energy.filter((one) => one.task === task && shown("schemes", one.scheme));
+    legend("energy", PHASES.map(([, phase, name]) => [phaseColour(phase), name]));
     return {
       traces: PHASES.map(([key, phase, name]) => ({
         type: "bar", orientation: "h", y: own.map((one) => plain(data.schemes[one.scheme])), x: own.map((one) => one[key]), name, marker: { color: phaseColour(phase) },
         hovertemplate: `%{x:.4g} J<extra>${name}</extra>`,
       })),
-      layout: { barmode: "stack", showlegend: true, legend, xaxis: { title: "energy [J]" }, yaxis: { autorange: "reversed" } },
+      layout: { barmode: "stack", xaxis: { title: "energy [J]" }, yaxis: { autorange: "reversed" } },
     };
   });
   page.plot("device-energy", () => {
@@ -253,13 +260,13 @@ page.draw = (data) => {
         x: ids.map((_, device) => device), y: batteries, name: "battery", mode: "markers", marker: { symbol: "line-ew", size: 16, line: { width: 3, color: page.css("--ink") } },
         hovertemplate: "device %{x}: battery of %{y:.4g} J<extra></extra>",
       });
+    legend("device-energy", [...paid.map(([, phase, name]) => [phaseColour(phase), name]), ...(!share && near ? [["var(--ink)", "battery"]] : [])]);
     const said = known.length ? least === largest ? `every battery: ${number(least, 3)} J` : `batteries: ${number(least, 3)} to ${number(largest, 3)} J` : "no limits of batteries";
     return {
       traces,
       layout: {
-        barmode: "stack", showlegend: true, legend, yaxis: { title: share ? "share of the battery [%]" : "energy [J]", rangemode: "tozero", ...(!share && near ? { range: [0, 1.08 * Math.min(largest, 6 * most)] } : {}) },
-        xaxis: { title: "device", ...(ids.length <= 30 ? { tickvals: ids.map((_, device) => device), ticktext: ids.map(plain) } : {}) },
-        annotations: share ? [] : [{ text: said, showarrow: false, xref: "paper", yref: "paper", x: 1, y: 1.02, xanchor: "right", yanchor: "bottom", font: { color: page.css("--quiet") } }],
+        barmode: "stack", yaxis: { title: share ? "share of the battery [%]" : "energy [J]", rangemode: "tozero", ...(!share && near ? { range: [0, 1.08 * Math.min(largest, 6 * most)] } : {}) },
+        xaxis: { title: share ? "device" : `device (${said})`, ...(ids.length <= 30 ? { tickvals: ids.map((_, device) => device), ticktext: ids.map(plain) } : {}) },
       },
     };
   });
@@ -267,14 +274,15 @@ page.draw = (data) => {
   // -- plans and predictions ------------------------------------------------------------------------------------
   ofTasks("terms", (task) => {
     const own = data.terms.filter((one) => one.task === task);
-    const all = [...new Set(data.terms.flatMap((one) => Object.keys(one.terms)))];
-    const names = all.filter((name) => own.some((one) => one.terms[name]));
+    const names = [...new Set(data.terms.flatMap((one) => Object.keys(one.terms).filter((name) => one.terms[name])))];
+    legend("terms", names.map((name, place) => [tint(place), name.replaceAll("_", " ")]));
+    page.tall(`terms-${task}`, 90 + 18 * own.length);
     return {
       traces: names.map((name) => ({
         type: "bar", orientation: "h", y: own.map((one) => plain(one.plan)), x: own.map((one) => one.terms[name] ?? 0), name: plain(name.replaceAll("_", " ")),
-        marker: { color: tint(all.indexOf(name)) }, hovertemplate: `%{x:.4g}<extra>${plain(name)}</extra>`,
+        marker: { color: tint(names.indexOf(name)), line: { width: 1, color: page.css("--card") } }, hovertemplate: `%{x:.4g}<extra>${plain(name)}</extra>`,
       })),
-      layout: { barmode: "relative", bargap: own.length < 4 ? 0.6 : 0.2, showlegend: true, legend, xaxis: { title: own.every((one) => one.model.startsWith("calibrated")) ? "predicted loss, by cause" : `bound, by cause (${plain([...new Set(own.map((one) => one.model))].join(", "))})` }, yaxis: { autorange: "reversed", ...(own.length <= 24 ? { dtick: 1, tickfont: { size: 10 } } : {}) } },
+      layout: { barmode: "relative", bargap: own.length < 4 ? 0.6 : 0.2, xaxis: { title: own.every((one) => one.model.startsWith("calibrated")) ? "predicted loss, by cause" : `bound, by cause (${plain([...new Set(own.map((one) => one.model))].join(", "))})` }, yaxis: { autorange: "reversed", ...(own.length <= 24 ? { dtick: 1, tickfont: { size: 10 } } : {}) } },
     };
   });
   ofTasks("prediction", (task) => {
@@ -301,6 +309,7 @@ page.draw = (data) => {
     const { scheme, seed } = data.units[unit()];
     const curve = data.curves.find((one) => one.task === task && one.scheme === scheme);
     const [held, lossy] = [tint(0), tint(1)];
+    legend("drift", [[held, "samples"], [lossy, "test loss"]]);
     if (own) {
       traces.push({ x: [...own.time_s, ...own.time_s.toReversed()], y: [...own.high, ...own.low.toReversed()], fill: "toself", mode: "lines", line: { width: 0 }, fillcolor: faint(held, 0.18), hoverinfo: "skip", showlegend: false });
       traces.push({ x: own.time_s, y: own.mean, mode: "markers", marker: { color: held, size: 6 }, name: "samples", hovertemplate: "%{y:.4g} samples at %{x:.4g} s<extra></extra>" });
@@ -310,7 +319,7 @@ page.draw = (data) => {
     return {
       traces,
       layout: {
-        showlegend: true, legend, xaxis: { title: "virtual time [s]" }, yaxis: { title: "samples of a device", rangemode: "tozero" },
+        xaxis: { title: "virtual time [s]" }, yaxis: { title: "samples of a device", rangemode: "tozero" },
         yaxis2: { title: "test loss", overlaying: "y", side: "right", showgrid: false, rangemode: "tozero", tickmode: "auto", nticks: 6 },
       },
     };

@@ -49,8 +49,10 @@ const page = (() => {
     };
   };
   /* Colours of what is no scheme. */
-  const TINTS = ["#44aa99", "#cc6677", "#88ccee", "#ddcc77", "#aa4499", "#999933", "#882255", "#117733"];
-  const tint = (place) => TINTS[place % TINTS.length];
+  const tint = (place) => {
+    const tints = result.data.tints[dark() ? "dark" : "light"];
+    return tints[place % tints.length];
+  };
   const faint = (colour, share) => {
     const value = parseInt(colour.slice(1), 16);
     return `rgba(${value >> 16},${(value >> 8) & 255},${value & 255},${share})`;
@@ -101,6 +103,11 @@ const page = (() => {
     if (!place) return;
     plots.set(name, { build, stale: true });
     seen.observe(place);
+  };
+  /* A plot of many rows may be taller than others. */
+  const tall = (name, px) => {
+    const place = document.getElementById(`plot-${name}`);
+    if (px > place.clientHeight) place.style.height = `${px}px`;
   };
   const drawAll = () => {
     for (const [name, one] of plots) if (one.stale) draw(name);
@@ -163,6 +170,14 @@ const page = (() => {
     return `<svg xmlns="http://www.w3.org/2000/svg" width="${whole[0]}" height="${whole[1]}" viewBox="0 0 ${whole[0]} ${whole[1]}" font-family="sans-serif">` +
       `<rect width="100%" height="100%" fill="${css("--card")}"/>${text(gap + 8, 26, 17, title)}${parts.join("")}</svg>`;
   };
+  /* A picture as PNG, with two pixels for each of the page's, so that it is sharp in print too. */
+  const pixels = async (svg) => {
+    const image = make("img", { src: `data:image/svg+xml,${encodeURIComponent(svg)}` });
+    await image.decode();
+    const canvas = make("canvas", { width: 2 * image.naturalWidth, height: 2 * image.naturalHeight });
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    return new Promise((done) => canvas.toBlob(done, "image/png"));
+  };
   const csv = (table) =>
     all("tr", table)
       .map((row) => all("th,td", row).map((cell) => `"${cell.textContent.replaceAll('"', '""')}"`).join(","))
@@ -190,13 +205,16 @@ const page = (() => {
     for (const figure of all("figure")) {
       const own = all(".plot", figure);
       if (!own.length) continue;
-      const button = make("button", { type: "button", textContent: "Save as SVG" });
-      button.setAttribute("aria-label", `Save as SVG: ${own[0].getAttribute("aria-label")}`);
-      button.addEventListener("click", async () => {
-        for (const place of own) draw(place.id.replace("plot-", ""));
-        save(`${own[0].id.replace("plot-", "").replace(/-0$/, "")}.svg`, "image/svg+xml", await picture(figure, own));
-      });
-      figure.querySelector("figcaption").after(button);
+      const name = own[0].id.replace("plot-", "").replace(/-0$/, "");
+      for (const [kind, type, made] of [["PNG", "image/png", pixels], ["SVG", "image/svg+xml", (text) => text]]) {
+        const button = make("button", { type: "button", textContent: `Save as ${kind}` });
+        button.setAttribute("aria-label", `Save as ${kind}: ${own[0].getAttribute("aria-label")}`);
+        button.addEventListener("click", async () => {
+          for (const place of own) draw(place.id.replace("plot-", ""));
+          save(`${name}.${kind.toLowerCase()}`, type, await made(await picture(figure, own)));
+        });
+        figure.querySelector("figcaption").after(button);
+      }
     }
   };
   const spy = () => {
@@ -307,7 +325,7 @@ const page = (() => {
     if (root.dataset.live) follow(+root.dataset.live);
   };
   const result = {
-    data: null, draw: null, state, all, css, make, number, plain, series, tint, faint, plot, drawAll, redraw, shown, start,
+    data: null, draw: null, state, all, css, make, number, plain, series, tint, faint, plot, tall, drawAll, redraw, shown, start,
     onRedraw: (listener) => listeners.push(listener),
   };
   return result;
