@@ -209,6 +209,12 @@ class Seen:
         self.losses.append((task, device, reason, now))
         self.inner.on_device_lost(task, device, reason, now)
 
+    def on_device_left(self, device: int, now: float) -> None:
+        self.inner.on_device_left(device, now)
+
+    def on_device_joined(self, device: int, now: float) -> None:
+        self.inner.on_device_joined(device, now)
+
 
 @dataclass
 class Simulated:
