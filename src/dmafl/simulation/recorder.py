@@ -17,6 +17,9 @@ from dmafl.simulation.records import AGGREGATED, DIVERGED, METRICS, NOT_AGGREGAT
 from dmafl.simulation.run_name import RunName
 from dmafl.world.world import World
 
+FOR_GOOD = ("battery", "window")
+"""Why a device gets no more orders of a task, also when it leaves and returns."""
+
 
 class RunRecorder:
     """Notes what the server reports, has its models tested, and hands out finished rows."""
@@ -34,6 +37,7 @@ class RunRecorder:
         self.refused: Counter[str] = Counter()
         """Local models that were left out, by reason."""
         self.losses: list[dict[str, Any]] = []
+        self._lost: set[tuple[int, int]] = set()
         self.absences: list[dict[str, Any]] = []
         """When devices left, and when they returned."""
         self._away: dict[int, dict[str, Any]] = {}
@@ -69,9 +73,11 @@ class RunRecorder:
 
     def on_device_lost(self, task: int, device: int, reason: str, now: float) -> None:
         """A device will not be asked again for the task; one that has left may be, and is among the absences."""
-        if reason == LEFT:
+        loss = {"task": self._tasks[task], "device": device, "reason": reason, "time_s": now}
+        if reason == LEFT or (reason in FOR_GOOD and (task, device) in self._lost):
             return
-        self.losses.append({"task": self._tasks[task], "device": device, "reason": reason, "time_s": now})
+        self._lost.add((task, device))
+        self.losses.append(loss)
 
     def on_device_left(self, device: int, now: float) -> None:
         """A device is away from now on."""
@@ -113,6 +119,7 @@ class RunRecorder:
     def restore(self, state: Plain) -> None:
         """Go on from `state`."""
         self.losses, self.diverged = list(state["lost"]), list(state["diverged"])
+        self._lost = {(self._tasks.index(loss["task"]), loss["device"]) for loss in self.losses}
         self.absences = [dict(absence) for absence in state["absences"]]
         self._away = {absence["device"]: absence for absence in self.absences if absence["joined_s"] is None}
         self.clipped = list(state["clipped"])

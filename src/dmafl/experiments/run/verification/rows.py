@@ -19,7 +19,7 @@ from dmafl.world.world import World
 Array = np.ndarray[Any, Any]
 
 REFUSED = tuple(f"refused: {check.value}" for check in UpdateCheck if check.ends_job)
-OUTCOMES = (*TAKEN, "unfinished", "failed: battery", "failed: window", *REFUSED)
+OUTCOMES = (*TAKEN, "unfinished", "failed: battery", "failed: window", "failed: left", *REFUSED)
 NULLABLE = (*QUALITY, "grad_norm2")
 """Columns that may be empty: what was not computed."""
 LARGEST = 1e100
