@@ -7,15 +7,13 @@ import numpy as np
 from dmafl.experiments.run.verification.findings import Array, Finding, named
 from dmafl.experiments.run.verification.made import made_s
 from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
+from dmafl.simulation.records import DEVICE_LEFT
 from dmafl.world.availability import FAR_S, Availability, Stretch
-
-CUT_OFF = "failed: left"
-"""The outcome of a period whose device left before its end."""
 
 
 def cut_off(rows: SchemeRunRows) -> Array:
     """Whether each period was ended by its device's leaving."""
-    return np.asarray(rows.periods["outcome"] == CUT_OFF, dtype=bool)
+    return np.asarray(rows.periods["outcome"] == DEVICE_LEFT, dtype=bool)
 
 
 def availability(rows: SchemeRunRows) -> Finding:
