@@ -36,7 +36,7 @@ def test_kinds_of_availability_are_those_of_the_scenario():
 
 
 def test_every_scheme_says_what_it_does_when_devices_come_and_go():
-    rows = table_rows(TEXT, "| Scheme | When a device leaves")
+    rows = table_rows(TEXT, "| Schemes | When a device leaves")
     assert sorted(name for row in rows for name in codes(row[0])) == sorted(NAMES)
 
 
