@@ -169,6 +169,12 @@ class Counting:
     def on_device_lost(self, task: int, device: int, reason: str, now: float) -> None:
         """Nothing."""
 
+    def on_device_left(self, device: int, now: float) -> None:
+        """Nothing."""
+
+    def on_device_joined(self, device: int, now: float) -> None:
+        """Nothing."""
+
 
 def peak_MB() -> float:
     """Peak memory of this process so far."""

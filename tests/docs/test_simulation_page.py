@@ -8,7 +8,7 @@ import pytest
 
 from dmafl.experiments.run.trackers import TRACKERS
 from dmafl.experiments.run.verify import RULES
-from dmafl.scenario.model import Drift
+from dmafl.scenario.model import Availability, Drift
 from dmafl.schemes.registry import NAMES
 from dmafl.server.messages import Event
 from dmafl.server.transport import Transport
@@ -30,6 +30,16 @@ def test_streams_are_those_of_the_scenario():
     assert first_codes("| `drift.kind` |") == list(get_args(Drift.model_fields["kind"].annotation))
 
 
+def test_kinds_of_availability_are_those_of_the_scenario():
+    kinds = get_args(Availability.model_fields["kind"].annotation)
+    assert first_codes("| `availability.kind` |") == list(kinds)
+
+
+def test_every_scheme_says_what_it_does_when_devices_come_and_go():
+    rows = table_rows(TEXT, "| Schemes | When a device leaves")
+    assert sorted(name for row in rows for name in codes(row[0])) == sorted(NAMES)
+
+
 def test_checks_are_those_of_verify():
     assert first_codes("| Check |") == [rule.name for rule in RULES]
 
@@ -41,7 +51,7 @@ def test_events_and_methods_are_those_of_the_server():
 
 
 def test_the_order_at_one_instant_is_the_clocks():
-    kinds = ("PLANNED", "ARRIVE", "DUE", "COMPUTED", "DOWNLOADED", "READY", "WAKE")
+    kinds = ("PLANNED", "ARRIVE", "DUE", "LEAVE", "JOIN", "COMPUTED", "DOWNLOADED", "READY", "WAKE")
     assert [getattr(event_heap, kind) for kind in kinds] == list(range(len(kinds)))
 
 

@@ -13,6 +13,7 @@ import pytest
 import dmafl
 from dmafl.schedule.jobs import Schedule
 from dmafl.schemes.online import Online
+from dmafl.schemes.online_around import OnlineAround
 from dmafl.schemes.registry import names_of, scheme_named
 from dmafl.schemes.scheduled import scheduled
 from dmafl.schemes.scheme import SchemeContext
@@ -25,7 +26,8 @@ from support.unruly_devices import CHANCES, UnrulyDevices
 
 DEVICES, SEEDS = 4, range(12)
 MOST_EVENTS = 5_000
-SCHEMES = [*names_of("baseline"), "scheduled", "dma-fl-online"]
+AROUND = "dma-fl-online around absent devices"
+SCHEMES = [*names_of("baseline"), "scheduled", "dma-fl-online", AROUND]
 
 
 @cache
@@ -45,7 +47,10 @@ def policies_of(name: str) -> list[Policy]:
     schedule = dmafl.round_robin(world(), in_flight=2)
     if name == "scheduled":
         return scheduled(world(), schedule)
-    return [Online(world(), task, schedule, 2, as_planned) for task in range(world().task_count)]
+    tasks = range(world().task_count)
+    if name == AROUND:
+        return [OnlineAround(world(), task, schedule, 2, lambda moment: moment.jobs) for task in tasks]
+    return [Online(world(), task, schedule, 2, as_planned) for task in tasks]
 
 
 class Going:

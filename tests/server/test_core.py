@@ -180,7 +180,7 @@ def test_a_finished_task_starts_nothing_more() -> None:
     assert bench.transport.ended == [0]
     assert policy.asked == []
     assert bench.kept() == [1]
-    assert bench.server.waiting == [[]]
+    assert bench.server.orders.take_earliest(0) is None
     bench.handle(Left(1), Joined(1))
     assert bench.notes.losses == []
 

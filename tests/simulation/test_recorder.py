@@ -86,12 +86,18 @@ def test_what_is_refused_is_counted_and_has_a_row_where_it_ends_a_job(recorder: 
 
 def test_its_state_comes_back(recorder: RunRecorder) -> None:
     recorder.on_refused(job(), UNKNOWN, UpdateCheck.WRONG_TYPE, 5.0)
-    recorder.on_device_lost(0, 2, "left", 6.0)
+    recorder.on_device_lost(0, 2, "battery", 6.0)
+    recorder.on_device_left(1, 6.0)
+    recorder.on_device_left(3, 6.5)
+    recorder.on_device_joined(1, 7.0)
     recorder.on_update(taken(UNKNOWN), 7.0)
     recorder.take_rows()
     state = recorder.state()
     recorder.refused.clear()
     recorder.losses.clear()
+    recorder.on_device_joined(3, 8.0)
     recorder.restore(state)
     assert recorder.state() == state
+    recorder.on_device_joined(3, 9.0)
+    assert [(absence["device"], absence["joined_s"]) for absence in recorder.absences] == [(1, 7.0), (3, 9.0)]
     assert recorder.refused == {UpdateCheck.WRONG_TYPE.value: 1}

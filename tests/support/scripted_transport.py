@@ -140,6 +140,7 @@ class Notes:
     losses: list[tuple[int, int, str]] = field(default_factory=list)
     refused: list[tuple[int, UpdateCheck]] = field(default_factory=list)
     unfinished: list[tuple[int, str]] = field(default_factory=list)
+    presence: list[tuple[int, str]] = field(default_factory=list)
     ticks: int = 0
 
     def on_update(self, taken: Taken, now: float) -> None:
@@ -159,6 +160,12 @@ class Notes:
 
     def on_device_lost(self, task: int, device: int, reason: str, now: float) -> None:
         self.losses.append((task, device, reason))
+
+    def on_device_left(self, device: int, now: float) -> None:
+        self.presence.append((device, "left"))
+
+    def on_device_joined(self, device: int, now: float) -> None:
+        self.presence.append((device, "joined"))
 
 
 PERIOD = Period(0.0)

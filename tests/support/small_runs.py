@@ -209,6 +209,12 @@ class Seen:
         self.losses.append((task, device, reason, now))
         self.inner.on_device_lost(task, device, reason, now)
 
+    def on_device_left(self, device: int, now: float) -> None:
+        self.inner.on_device_left(device, now)
+
+    def on_device_joined(self, device: int, now: float) -> None:
+        self.inner.on_device_joined(device, now)
+
 
 @dataclass
 class Simulated:
@@ -240,20 +246,22 @@ def simulate(
     scheme: str = "fedasync",
     schedule: Schedule | None = None,
     *,
+    policies: Sequence[Any] | None = None,
     stuff: Components | None = None,
     lab: Trainer | None = None,
 ) -> Simulated:
-    """Carry out `scheme` in this process."""
+    """Carry out `scheme`, or a schedule, or policies that are given, in this process."""
     world = given if isinstance(given, World) else World.resolve(given)
     stuff = stuff if stuff is not None else components(world.scenario)
     trainers = Trainers(world.scenario, stuff)
     trainer = lab if lab is not None else trainers.of(world.scenario.seed)
-    policies = (
-        scheduled(world, schedule)
-        if schedule is not None
-        else scheme_named(scheme).policies(SchemeContext(world))
-    )
-    scheme_run = SchemeRun(scheme, world, trainer, InProcess(trainers), policies)
+    if policies is None:
+        policies = (
+            scheduled(world, schedule)
+            if schedule is not None
+            else scheme_named(scheme).policies(SchemeContext(world))
+        )
+    scheme_run = SchemeRun(scheme, world, trainer, InProcess(trainers), list(policies))
     clock = scheme_run.transport
     assert isinstance(clock, VirtualClock)
     seen = Seen(scheme_run.records, Watch(clock))

@@ -129,13 +129,14 @@ def _print(done: Run, scenario: Path, out: Terminal, devices: bool) -> None:
     """The outcome of a run, and where it is."""
     from dmafl.experiments.run.diverged_updates import diverged_notes
     from dmafl.reports.terminal.run_devices_table import run_devices_table
-    from dmafl.reports.terminal.run_notes import checked_notes, data_note, lost_notes
+    from dmafl.reports.terminal.run_notes import absence_notes, checked_notes, data_note, lost_notes
     from dmafl.reports.terminal.run_table import enormous_losses, outcome_table
 
     out.print(outcome_table(done.metrics))
     if devices:
         out.print(run_devices_table(done))
-    notes = [data_note(done.manifest), *lost_notes(done.manifest), *checked_notes(done.manifest)]
+    notes = [data_note(done.manifest), *lost_notes(done.manifest), *absence_notes(done)]
+    notes += checked_notes(done.manifest)
     notes += [line[0].upper() + line[1:] for line in diverged_notes(done.manifest)]
     notes += enormous_losses(done.metrics)
     notes += _without_prediction(done, scenario)

@@ -43,6 +43,11 @@ FLOPS_PER_CYCLE = Limits(
 )
 SPEED = Limits(1e-3, 1000, "a snail; three times the speed of sound", unit="m/s")
 
+# When devices are there
+STRETCH = Limits(1e-3, 1e9, "shorter than any connection takes to make; 32 years", unit="s")
+HOUR_OF_DAY = Limits(0, 24, "midnight; the next", unit="h")
+SHIFT_OF_DAY = Limits(-24, 24, "a day earlier; a day later", unit="h")
+
 # Channel
 PATH_GAIN = Limits(-120, 0, "behind a metre of concrete; nothing is received that was not sent", unit="dB")
 PATH_LOSS_EXPONENT = Limits(1, 8, "a waveguide has less than 2; dense buildings about 6")

@@ -6,7 +6,7 @@ table of the docs and the commented file of `dmafl init` are made from these dec
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, Never, Self
@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
 from dmafl.base.showing import Rows, html_of, line, names
 from dmafl.scenario import limits
+from dmafl.scenario.availability import Availability
 from dmafl.scenario.draws import constant, uniform
 from dmafl.scenario.fields import Section, contradiction, field
 from dmafl.scenario.goals import Goals
@@ -23,6 +24,7 @@ from dmafl.scenario.task import Drift, Task
 
 __all__ = [
     "SCHEMA",
+    "Availability",
     "Channel",
     "Drift",
     "Evaluation",
@@ -41,9 +43,11 @@ __all__ = [
 
 SCHEMA = 1
 ADDED = ("objective.time_price_W",)
-ADDED_SECTIONS = ("goals", "server")
+ADDED_SECTIONS = ("goals", "server", "availability")
 """Settings and sections that are younger than the format. Where one is left out it has its default, which never
 changes, and which no preset replaces."""
+YOUNGEST_SECTIONS = ("availability",)
+"""Sections that manifests do not hold where they have their defaults."""
 
 
 class Objective(Section):
@@ -151,6 +155,7 @@ class Scenario(Section):
     fleet: Fleet = Fleet()
     channel: Channel = Channel()
     mobility: Mobility = Mobility()
+    availability: Availability = Availability()
     objective: Objective = Objective()
     theory: Theory = Theory()
     schemes: Schemes = Schemes()
@@ -224,9 +229,16 @@ class Scenario(Section):
             info = type(getattr(self, section)).model_fields[name]
             if plain[section][name] == info.default:
                 del plain[section][name]
-        for name in ADDED_SECTIONS:
-            section_now = getattr(self, name)
-            if section_now == type(section_now)():
+        return self._without_defaults(plain, ADDED_SECTIONS)
+
+    def in_manifest(self) -> dict[str, Any]:
+        """As `plain`, without the youngest sections that have their defaults: manifests stay what they were."""
+        return self._without_defaults(self.plain(), YOUNGEST_SECTIONS)
+
+    def _without_defaults(self, plain: dict[str, Any], sections: Sequence[str]) -> dict[str, Any]:
+        for name in sections:
+            section = getattr(self, name)
+            if section == type(section)():
                 del plain[name]
         return plain
 

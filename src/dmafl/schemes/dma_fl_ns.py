@@ -19,8 +19,9 @@ class DmaFlNs(PlannedScheme):
     ablation = True
 
     def make_plan(self, problem: Problem, effort: Effort) -> Plan:
-        """The best resources for the jobs of `fedasync`."""
-        realised = dry_run(problem.world, fedasync.SCHEME.policies(SchemeContext(problem.world)))
+        """The best resources for the jobs of `fedasync`, with all devices there: plans know of no other world."""
+        world = problem.world.with_all_there()
+        realised = dry_run(world, fedasync.SCHEME.policies(SchemeContext(world)))
         return plan_resources(problem, realised, effort, self.solver)
 
 

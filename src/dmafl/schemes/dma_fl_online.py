@@ -9,12 +9,14 @@ from weakref import proxy
 from dmafl.planning.effort import Effort
 from dmafl.planning.problem import Problem
 from dmafl.planning.replan import State, replan
+from dmafl.planning.replan_around import replan_around
 from dmafl.planning.solve import solve
 from dmafl.planning.task_estimates import TaskEstimates
 from dmafl.schedule.build import concatenate
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.plan import Plan
 from dmafl.schemes.online import Online, Revise
+from dmafl.schemes.online_around import Moment, OnlineAround
 from dmafl.schemes.planned_scheme import PlannedScheme
 from dmafl.schemes.scheme import SchemeContext
 from dmafl.server.policy import Policy
@@ -38,6 +40,8 @@ class DmaFlOnline(PlannedScheme):
     def policies(self, context: SchemeContext) -> list[Policy]:
         """One policy for each task; each knows what the others have planned by now."""
         plan, world = self.plan(context), context.world
+        if context.devices_leave:
+            return _around(plan, context)
         # Weak references among the policies: a world of many devices is freed with its run.
         known: list[Online] = []
         revise = _reviser(plan, context, context.estimates(), known)
@@ -47,6 +51,32 @@ class DmaFlOnline(PlannedScheme):
         ]
         known += map(proxy, online)
         return [*online]
+
+
+def _around(plan: Plan, context: SchemeContext) -> list[Policy]:
+    """Policies that plan around devices that are away."""
+    estimates, world, known = context.estimates(), context.world, list[OnlineAround]()
+
+    def revise(moment: Moment) -> Schedule:
+        others = [policy.jobs for j, policy in enumerate(known) if j != moment.task]
+        by_now = _known_now(context, plan, estimates, moment.task, moment.now)
+        return replan_around(
+            world,
+            concatenate([*others, moment.jobs]),
+            moment.task,
+            moment.ends_s,
+            moment.now,
+            moment.away,
+            by_now,
+            REVISE_EFFORT,
+        )
+
+    online = [
+        OnlineAround(world, j, plan.schedule, max(1, int(slots) // REVISIONS), revise)
+        for j, slots in enumerate(world.slots)
+    ]
+    known += map(proxy, online)
+    return [*online]
 
 
 def _reviser(

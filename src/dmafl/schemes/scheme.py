@@ -80,6 +80,13 @@ class SchemeContext:
     """(task, share of its stream) -> the labels that devices hold then."""
     plans: KeptPlans = field(default_factory=NothingKept)
     stop_asked: Callable[[], bool] = lambda: False
+    real_devices: bool = False
+    """Whether devices are real ones, which may leave at any time whatever the world says."""
+
+    @property
+    def devices_leave(self) -> bool:
+        """Whether devices may leave."""
+        return self.real_devices or not self.world.availability.always
 
 
 @dataclass(frozen=True)

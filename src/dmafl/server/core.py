@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 
 import numpy as np
 
 from dmafl.learning.arrays import Vector
 from dmafl.server.messages import (
+    AWAY,
+    LEFT,
     Arrays,
     Arrived,
     Dispatch,
@@ -24,6 +26,7 @@ from dmafl.server.messages import (
     Tick,
     Wake,
 )
+from dmafl.server.orders import Orders
 from dmafl.server.policy import Policy
 from dmafl.server.recorder import Recorder, Taken
 from dmafl.server.transport import Transport
@@ -72,7 +75,7 @@ class Server:
         self.versions = [Versions(model) for model in first]
         self.numbers: dict[tuple[int, int], int] = {}
         self.jobs = 0
-        self.waiting: list[list[Dispatch]] = [[] for _ in first]
+        self.orders = Orders(len(self.slots))
         self.under_way: dict[int, Job] = {}
         """Jobs that the transport has, by id."""
         self.given_up: dict[int, Job] = {}
@@ -80,6 +83,8 @@ class Server:
         self.refused: dict[tuple[int, int], int] = {}
         """Updates of a (device, task) that were refused since the last one that was taken."""
         self.begun = False
+        self.devices_leave = False
+        """Whether any device has been away: then what an order waits for may never come."""
         self.arrived: Arrived | None = None
         """An upload that has come in and is not taken yet: a part of the state while its result is computed."""
         self._timeout_s, self._max_norm, self._clip_norm = timeout_s, max_norm, clip_norm
@@ -95,9 +100,10 @@ class Server:
         event: Event | None = self.arrived
         while True:
             if event is None:
-                event = self.transport.next_event(self._timeout_s)
+                event = self._next_event()
             match event:
                 case Wake():
+                    self.orders.wake(event.dispatch)
                     self._start(event.dispatch)
                 case Arrived() if claimed(self.under_way, event.job) is not None:
                     while not event.result.done():
@@ -119,10 +125,17 @@ class Server:
                     if self._all_done():
                         return
                 case None:
-                    if not self._release_one():
+                    if not self._release_one(range(len(self.slots))):
                         return
             event = None
             yield None
+
+    def _next_event(self) -> Event | None:
+        """The next event. Where devices leave, orders no longer wait for what one that left would have brought."""
+        for task in range(len(self.slots)) if self.devices_leave else ():
+            if self.orders.only_waiting(task) and not self.in_flight[task]:
+                self._release_one([task])
+        return self.transport.next_event(self._timeout_s)
 
     def done(self, task: int) -> bool:
         """Whether the task has all its slots."""
@@ -144,15 +157,15 @@ class Server:
 
     def _begin(self) -> None:
         """Show the first models, and order the first jobs, unless that was done before."""
-        if self.begun:
-            return
-        self.begun = True
-        for task, policy in enumerate(self.policies):
-            self.recorder.on_aggregation(task, 0, self.versions[task].current, self.transport.now)
-            self._order(task, policy.begin())
+        if not self.begun:
+            self.begun = True
+            for task, policy in enumerate(self.policies):
+                self.recorder.on_aggregation(task, 0, self.versions[task].current, self.transport.now)
+                self._order(task, policy.begin())
 
     def _join(self, device: int) -> None:
         """Ask every policy for orders to a device that has returned."""
+        self.recorder.on_device_joined(device, self.transport.now)
         for task, policy in enumerate(self.policies):
             self._order(task, policy.on_device_joined(device, self.transport.now))
 
@@ -164,10 +177,12 @@ class Server:
                 break
             reason = self.transport.refusal(dispatch, self.versions[task].number)
             if reason:
-                self.recorder.on_device_lost(task, dispatch.device, reason, self.transport.now)
+                if reason != AWAY:  # then it will join
+                    self.recorder.on_device_lost(task, dispatch.device, reason, self.transport.now)
                 queue.extend(self.policies[task].on_device_lost(dispatch.device, self.transport.now))
                 lost = True
             else:
+                self.orders.give(dispatch)
                 self.transport.wake(dispatch)
         if lost:
             self._complete_round(task)
@@ -178,7 +193,7 @@ class Server:
             return
         versions = self.versions[task]
         if dispatch.version > versions.number:
-            self.waiting[task].append(dispatch)  # a plan's device waits for the version it is to receive
+            self.orders.wait(dispatch)  # a plan names the version
             return
         key = (dispatch.device, task)
         number = self.numbers.get(key, 0)
@@ -188,20 +203,11 @@ class Server:
         self.jobs += 1
         self.transport.dispatch(job, versions.borrow())
 
-    def _release(self, task: int) -> None:
-        """Start the orders that waited for the version that is now there."""
-        version = self.versions[task].number
-        ready = [order for order in self.waiting[task] if order.version <= version]
-        self.waiting[task] = [order for order in self.waiting[task] if order.version > version]
-        for dispatch in ready:
-            self._start(dispatch)
-
-    def _release_one(self) -> bool:
-        """When nothing is under way but orders wait for a version that cannot come, start the earliest of them."""
-        for task, waiting in enumerate(self.waiting):
-            if waiting and not self.done(task):
-                first = min(waiting, key=lambda order: (order.version, order.start_s))
-                waiting.remove(first)
+    def _release_one(self, tasks: Iterable[int]) -> bool:
+        """Start the earliest order, of the first of these tasks that has one, that waits for what cannot come."""
+        for task in tasks:
+            first = self.orders.take_earliest(task)
+            if first is not None:
                 self._start(replace(first, version=0))
                 return True
         return False
@@ -301,24 +307,28 @@ class Server:
         self.recorder.on_aggregation(task, versions.number, model, now)
         if self.done(task):
             for job, period in self.transport.finished(task):
-                self.recorder.on_unfinished(job, period, "unfinished", now)
+                outcome = f"failed: {LEFT}" if job.id in self.given_up else "unfinished"
+                self.recorder.on_unfinished(job, period, outcome, now)
             for jobs in (self.under_way, self.given_up):
                 for job_id in [job.id for job in jobs.values() if job.dispatch.task == task]:
                     del jobs[job_id]
             versions.forget_received()
-            self.waiting[task].clear()
+            self.orders.drop_task(task)
         else:
-            self._release(task)
+            for dispatch in self.orders.ready(task, versions.number):
+                self._start(dispatch)
 
     # -- devices --------------------------------------------------------------------------------------
 
     def _leave(self, device: int) -> None:
         """A device has left: the policies order its jobs from others."""
+        self.devices_leave = True
+        self.recorder.on_device_left(device, self.transport.now)
         for job in [job for job in self.under_way.values() if job.dispatch.device == device]:
             self.given_up[job.id] = self.under_way.pop(job.id)
-        for task, orders in enumerate(self.waiting):
-            self.waiting[task] = [order for order in orders if order.device != device]
-            self._lose(task, device, "left")
+        self.orders.drop_device(device)
+        for task in range(len(self.slots)):
+            self._lose(task, device, LEFT)
 
     def _lose(self, task: int, device: int, reason: str) -> None:
         if self.done(task):
@@ -333,8 +343,8 @@ class Server:
         model = self.policies[task].aggregator.complete_round(self.versions[task].current)
         if model is not None:
             self._make(task, model)
-            if not self.done(task):
-                self._order(task, self.policies[task].on_idle(None, self.transport.now, True))
+        if model is not None and not self.done(task):
+            self._order(task, self.policies[task].on_idle(None, self.transport.now, True))
 
     # -- checkpoint -----------------------------------------------------------------------------------
 
@@ -345,7 +355,8 @@ class Server:
             "jobs": self.jobs,
             "begun": self.begun,
             "numbers": [[device, task, number] for (device, task), number in self.numbers.items()],
-            "waiting": [[asdict(order) for order in waiting] for waiting in self.waiting],
+            "orders": self.orders.state(),
+            "devices_leave": self.devices_leave,
             "under_way": [asdict(job) for job in self.under_way.values()],
             "given_up": [asdict(job) for job in self.given_up.values()],
             "refused": [[device, task, count] for (device, task), count in self.refused.items()],
@@ -369,7 +380,8 @@ class Server:
         """Go on from `state`."""
         self.jobs, self.begun = plain["jobs"], plain["begun"]
         self.numbers = {(device, task): number for device, task, number in plain["numbers"]}
-        self.waiting = [[Dispatch(**order) for order in waiting] for waiting in plain["waiting"]]
+        self.orders.restore(plain["orders"])
+        self.devices_leave = plain["devices_leave"]
         self.under_way = {job["id"]: Job.from_plain(job) for job in plain["under_way"]}
         self.given_up = {job["id"]: Job.from_plain(job) for job in plain["given_up"]}
         self.refused = {(device, task): count for device, task, count in plain["refused"]}

@@ -13,6 +13,8 @@ Plain = dict[str, Any]
 """State as nested dicts, lists, numbers and text, for a checkpoint."""
 Arrays = dict[str, NDArray[Any]]
 """The part of a state that is arrays, by name."""
+LEFT, AWAY = "left", "away"
+"""Why a job failed whose device left; and why a device takes no order that is to be asked when it joins."""
 
 
 @dataclass(frozen=True, slots=True)

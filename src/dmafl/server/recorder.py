@@ -52,7 +52,15 @@ class Recorder(Protocol):
         ...
 
     def on_device_lost(self, task: int, device: int, reason: str, now: float) -> None:
-        """A device will not be asked again for the task, unless it joins anew."""
+        """A device will not be asked again for the task, unless it joins anew; `left` is said for every task."""
+        ...
+
+    def on_device_left(self, device: int, now: float) -> None:
+        """A device has left."""
+        ...
+
+    def on_device_joined(self, device: int, now: float) -> None:
+        """A device has returned."""
         ...
 
     def on_tick(self, now: float) -> None:

@@ -25,7 +25,7 @@ class Transport(Protocol):
         ...
 
     def refusal(self, dispatch: Dispatch, version: int) -> str:
-        """Why the device cannot take this order now (`battery`, `window`); empty if it can."""
+        """Why the device cannot take this order now (`battery`, `window`, `away`); empty if it can."""
         ...
 
     def dispatch(self, job: Job, model: Vector) -> None:

@@ -32,6 +32,11 @@ class ActiveJob:
     committed_J: float = 0.0
     """Of the battery, what its computation costs, from its start."""
 
+    @property
+    def computing(self) -> bool:
+        """Whether its computation has begun and is not booked."""
+        return bool(self.compute_s and not self.compute_J)
+
     def period(self) -> Period:
         """What it took, as the server and its records see it; the training loss is not computed."""
         return Period(

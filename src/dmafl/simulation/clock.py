@@ -1,14 +1,14 @@
 """The virtual clock: carries jobs through download, computation and upload without ever sleeping.
 
 Events are ordered by (time, kind, sequence). At one instant uploads end before computations end, before downloads end,
-before orders start: so a device that becomes free, or a version that is made, at that instant counts.
+before orders start: so a device that becomes free, or a version that is made, at that instant counts. Devices leave
+and return right after uploads end.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from typing import Protocol
 
 from dmafl.learning.arrays import Vector
 from dmafl.server.messages import (
@@ -18,6 +18,7 @@ from dmafl.server.messages import (
     Event,
     Failed,
     Job,
+    Left,
     Period,
     Plain,
     Result,
@@ -27,12 +28,15 @@ from dmafl.server.messages import (
 from dmafl.server.transport import ModelOf
 from dmafl.simulation.active_job import ActiveJob
 from dmafl.simulation.battery import Batteries
+from dmafl.simulation.booking import Booking
 from dmafl.simulation.cpu import Cpus
 from dmafl.simulation.event_heap import (
     ARRIVE,
     COMPUTED,
     DOWNLOADED,
     DUE,
+    JOIN,
+    LEAVE,
     OF_A_JOB,
     PLANNED,
     READY,
@@ -40,25 +44,18 @@ from dmafl.simulation.event_heap import (
     WAKE,
     EventHeap,
 )
-from dmafl.simulation.ledger import COMPUTE, DOWNLINK, UPLINK, Ledger, TaskEnergy
+from dmafl.simulation.job_trainer import JobTrainer
+from dmafl.simulation.ledger import Ledger, TaskEnergy
+from dmafl.simulation.phase_costs import PhaseCosts
+from dmafl.simulation.presence import Presence
 from dmafl.simulation.radio_queue import RadioQueues
 from dmafl.simulation.stream_progress import SampleCount, StreamProgress
 from dmafl.simulation.uploads import SAME_TIME, Uploads
-from dmafl.world.physics.computation import compute_J, compute_s
-from dmafl.world.physics.transmission import transfer_J
 from dmafl.world.radio import Radio
 from dmafl.world.world import World
 
 EARLY = 1e-12
 """A planned order comes this much earlier, relative to its time, so that rounding does not make it late."""
-
-
-class JobTrainer(Protocol):
-    """Turns jobs into local models, now or later."""
-
-    def train(self, job: Job, model: Vector, progress: float) -> Result:
-        """Start training `model` as `job` says on the device's data when its stream has come to `progress`."""
-        ...
 
 
 class VirtualClock:
@@ -79,10 +76,8 @@ class VirtualClock:
         self._arrived: ActiveJob | None = None  # the last that arrived
         self._done = [False] * world.task_count
         devices = world.devices
-        self._cycles = devices.cycles_per_sample.T.tolist()
+        self._costs = PhaseCosts(devices)
         self._window_s: list[list[float]] = devices.window_s.T.tolist()
-        self._capacitance = devices.capacitance_Js2.tolist()
-        self._uplink_W, self._downlink_W = devices.uplink_power_W.tolist(), devices.downlink_power_W.tolist()
         self._last_end_s = [[0.0] * world.device_count for _ in range(world.task_count)]
         self._events = EventHeap()
         self._push = self._events.push
@@ -91,6 +86,8 @@ class VirtualClock:
         self._batteries = Batteries(devices.battery_J, world.task_count, self.ledger)
         self._radios = RadioQueues(world.device_count, world.scenario.channel.radio == "shared")
         self._streams = StreamProgress(world, self._window_s, samples)
+        self._presence = Presence(world.availability, world.device_count, self._events)
+        self._booking = Booking(self._costs, self.ledger, self._batteries, self._streams)
 
     # -- the server's side ----------------------------------------------------------------------------
 
@@ -107,23 +104,17 @@ class VirtualClock:
             self._push(max(self._now, dispatch.start_s), WAKE, dispatch)
 
     def refusal(self, dispatch: Dispatch, version: int) -> str:
-        """`window` if the device's window is over, `battery` if it cannot pay for the job."""
+        """`window` if the device's window is over, `battery` if it cannot pay for the job, `away` if it is."""
         i, j = dispatch.device, dispatch.task
+        if reason := self._presence.refusal(i, j, self._now):
+            return reason
         start_s = max(self._now, dispatch.start_s)
         if start_s >= self._window_s[j][i]:
-            return "window"
+            return self._presence.end(i, j, "window")
         slot = dispatch.slot if dispatch.slot >= 0 else version
-        work_J = float(
-            compute_J(
-                self._cycles[j][i],
-                dispatch.steps,
-                dispatch.batch,
-                dispatch.frequency_Hz,
-                self._capacitance[i],
-            )
-        )
-        cost_J = work_J + float(transfer_J(self._uplink_W[i], self._radio.upload_s(i, j, slot, start_s)))
-        return "" if self._batteries.quote(i, j, cost_J) else "battery"
+        work_J = self._costs.compute_J(i, j, dispatch.steps, dispatch.batch, dispatch.frequency_Hz)
+        cost_J = work_J + self._costs.upload_J(i, self._radio.upload_s(i, j, slot, start_s))
+        return "" if self._batteries.quote(i, j, cost_J) else self._presence.end(i, j, "battery")
 
     def dispatch(self, job: Job, model: Vector) -> None:
         """Start the download of `model`."""
@@ -142,15 +133,18 @@ class VirtualClock:
     def finished(self, task: int) -> list[tuple[Job, Period]]:
         """Drop everything of `task`; what has ended is booked, what has not is not."""
         self._done[task] = True
+        cut_off = self._presence.cut_off(task)
         ended = [active for active in self._jobs.values() if active.job.dispatch.task == task]
         for active in ended:
             self._close(active)
         self._uploads.finished(task)
-        return [(active.job, active.period()) for active in ended]
+        return [*cut_off, *((active.job, active.period()) for active in ended)]
 
     def next_event(self, timeout_s: float | None = None) -> Event | None:
         """Let time pass until something happens that the server must know; virtual time needs no `timeout_s`."""
         while True:
+            if self._presence.told:
+                return self._presence.told.popleft()
             if self._uploads.changed:
                 self._uploads.announce(self._now)
             if not self._events.entries:
@@ -174,10 +168,18 @@ class VirtualClock:
                 if not all(self._done):
                     self._now = time_s
                     return Tick()
-            elif not self._done[subject.task]:  # an order
+            elif kind in (LEAVE, JOIN):
+                return self._come_or_go(kind, subject, time_s)
+            elif not self._done[subject.task] and not self._presence.away(subject.device, time_s):  # an order
                 self._now = time_s
                 if self._radios.free(subject.device, "wake", subject):
                     return Wake(subject)
+
+    def _come_or_go(self, kind: int, device: int, time_s: float) -> Event | None:
+        if all(self._done):
+            return None
+        self._now = time_s
+        return self._presence.joined(device, time_s) if kind == JOIN else self._leave(device)
 
     # -- phases ---------------------------------------------------------------------------------------
 
@@ -192,14 +194,11 @@ class VirtualClock:
         i, j = order.device, order.task
         late = self._now > self._window_s[j][i]
         if kind == DOWNLOADED:
-            active.downlink_J = float(transfer_J(self._downlink_W[i], active.download_s))
-            self.ledger.book(i, j, DOWNLINK, active.downlink_J)
+            self._booking.download(active)
             self._release_radio(i)
         if kind != COMPUTED:
             return self._fail(active, "window") if late else self._compute(active)
-        active.compute_J = active.committed_J
-        self.ledger.book(i, j, COMPUTE, active.compute_J)
-        self._streams.computed(i, j, active.compute_s)
+        self._booking.computation(active, active.committed_J)
         self._release_cpu(active)
         if late:
             return self._fail(active, "window")
@@ -225,14 +224,14 @@ class VirtualClock:
             return None
         active.progress = self._streams.of(i, j, job.version, self._now)
         active.samples = self._streams.samples(i, j, active.progress)
-        cycles = self._cycles[j][i], order.steps, min(order.batch, active.samples), frequency_Hz
-        cost_J = float(compute_J(*cycles, self._capacitance[i]))
+        work = i, j, order.steps, min(order.batch, active.samples), frequency_Hz
+        cost_J = self._costs.compute_J(*work)
         if cost_J > self._batteries.uncommitted_J(i):
             return self._fail(active, "battery")
         self._batteries.commit(i, cost_J)
         active.committed_J = cost_J
         active.frequency_Hz = frequency_Hz
-        active.compute_s = float(compute_s(*cycles))
+        active.compute_s = self._costs.compute_s(*work)
         active.wait_s = self._now - active.start_s - active.download_s
         if abs(active.wait_s) <= SAME_TIME * self._now:
             active.wait_s = 0.0  # rounding of a sum and a difference, not a wait
@@ -251,19 +250,14 @@ class VirtualClock:
         self._release_radio(i)
         left_J = max(0.0, self._batteries.uncommitted_J(i))
         if active.upload_start_s + active.upload_s > self._window_s[j][i]:
-            # Cut off by the window: the device has sent until now, and paid for it.
-            active.upload_s = self._now - active.upload_start_s
-            active.uplink_J = min(left_J, float(transfer_J(self._uplink_W[i], active.upload_s)))
-            self.ledger.book(i, j, UPLINK, active.uplink_J)
+            self._booking.upload_until(active, self._now)  # cut off by the window
             return self._fail(active, "window")
-        energy_J = float(transfer_J(self._uplink_W[i], active.upload_s))
+        energy_J = self._costs.upload_J(i, active.upload_s)
         if energy_J > left_J:
             # The battery runs out on the way: what computations do not need is spent, and the upload is lost.
-            active.uplink_J = left_J
-            self.ledger.book(i, j, UPLINK, left_J)
+            self._booking.upload(active, left_J)
             return self._fail(active, "battery")
-        active.uplink_J = energy_J
-        self.ledger.book(i, j, UPLINK, energy_J)
+        self._booking.upload(active, energy_J)
         waited_s = self._now - (active.upload_start_s + active.upload_s)
         active.wait_s += waited_s if waited_s > SAME_TIME * self._now else 0.0
         self._last_end_s[j][i] = self._now
@@ -275,14 +269,28 @@ class VirtualClock:
     def _fail(self, active: ActiveJob, reason: str) -> Event:
         """The job is over, and its device cannot do another one of the task."""
         self._close(active)
+        self._presence.end(active.job.dispatch.device, active.job.dispatch.task, reason)
         return Failed(active.job, reason, True, active.period())
+
+    def _leave(self, device: int) -> Left:
+        """A device leaves: its jobs end here, and are paid for so far."""
+        self._radios.forget_device(device)
+        cut_off = [active for active in self._jobs.values() if active.job.dispatch.device == device]
+        for active in cut_off:
+            computing = active.computing
+            self._booking.phase_until(active, self._now)
+            if computing:
+                self._release_cpu(active)
+            self._uploads.forget(active)
+            self._close(active)
+        return self._presence.left(device, self._now, cut_off)
 
     def _close(self, active: ActiveJob) -> None:
         """Forget a job that will not be aggregated."""
         order, job_id = active.job.dispatch, active.job.id
         i = order.device
         self._batteries.unreserve(i, active.reserved_J)
-        if active.compute_s and not active.compute_J:
+        if active.computing:
             self._release_cpu(active)
             active.compute_s = 0.0
         if not active.uplink_J:
@@ -359,6 +367,7 @@ class VirtualClock:
             "cpus": self._cpus.state(),
             "batteries": self._batteries.state(),
             "radios": self._radios.state(),
+            "presence": self._presence.state(),
             "computed_s": self._streams.state(),
             "ledger": self.ledger.state(),
         }
@@ -373,6 +382,7 @@ class VirtualClock:
         self._cpus.restore(plain["cpus"])
         self._batteries.restore(plain["batteries"])
         self._radios.restore(plain["radios"])
+        self._presence.restore(plain["presence"])
         self._streams.restore(plain["computed_s"])
         self.ledger.restore(plain["ledger"])
         for active in map(ActiveJob.from_plain, plain["jobs"]):

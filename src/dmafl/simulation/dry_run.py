@@ -79,3 +79,9 @@ class _Notes:
 
     def on_device_lost(self, task: int, device: int, reason: str, now: float) -> None:
         pass
+
+    def on_device_left(self, device: int, now: float) -> None:
+        pass
+
+    def on_device_joined(self, device: int, now: float) -> None:
+        pass

@@ -8,11 +8,11 @@ from typing import Any
 
 from dmafl.server.messages import Dispatch, Plain
 
-PLANNED, ARRIVE, DUE, COMPUTED, DOWNLOADED, READY, WAKE, TICK = range(8)
+PLANNED, ARRIVE, DUE, LEAVE, JOIN, COMPUTED, DOWNLOADED, READY, WAKE, TICK = range(10)
 """Kinds of events, in the order in which they happen at one instant.
 
 A planned order comes first and waits at the server for the version that it names: at an instant at which several
-slots complete it must not miss it.
+slots complete it must not miss it. A device leaves after its upload has ended, but before anything new begins.
 """
 ORDERS = frozenset((PLANNED, WAKE))
 """Kinds whose subject is a `Dispatch`."""
@@ -31,6 +31,13 @@ class EventHeap:
         """Let something happen at `time_s`."""
         heapq.heappush(self.entries, (time_s, kind, self._sequence, subject))
         self._sequence += 1
+
+    def drop_orders(self, device: int) -> None:
+        """Forget the orders of a device."""
+        kept = [entry for entry in self.entries if entry[1] not in ORDERS or entry[3].device != device]
+        if len(kept) < len(self.entries):
+            self.entries[:] = kept
+            heapq.heapify(self.entries)
 
     def state(self) -> Plain:
         """As plain values, for a checkpoint."""

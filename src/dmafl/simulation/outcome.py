@@ -1,4 +1,4 @@
-"""How the run of one scheme and seed ended: aggregations of each task, and devices that were lost."""
+"""How the run of one scheme and seed ended: aggregations of each task, devices that were lost and that were away."""
 
 from __future__ import annotations
 
@@ -34,8 +34,18 @@ class DeviceLoss:
     task: str
     device: int
     reason: str
-    """battery, window, left or refused."""
+    """battery, window or refused."""
     time_s: float
+
+
+@dataclass(frozen=True)
+class Absence:
+    """A time in which a device was away."""
+
+    device: int
+    left_s: float
+    joined_s: float | None
+    """None: it had not returned when the run ended."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,8 @@ class SchemeOutcome:
     """Local models that were left out, by reason; where there are none the file has no entry."""
     clipped: Mapping[str, int] = field(default_factory=dict)
     """Local models whose change was scaled down, by task; where there are none the file has no entry."""
+    absences: tuple[Absence, ...] = ()
+    """When devices were away, in the order in which they left; where none was the file has no entry."""
 
     def plain(self) -> dict[str, Any]:
         """As a file has it."""
@@ -59,6 +71,7 @@ class SchemeOutcome:
             "rounds": self.rounds,
             **({"refused": dict(self.refused)} if self.refused else {}),
             **({"clipped": dict(self.clipped)} if self.clipped else {}),
+            **({"absences": [asdict(absence) for absence in self.absences]} if self.absences else {}),
         }
 
     @classmethod
@@ -70,4 +83,5 @@ class SchemeOutcome:
             given["rounds"],
             given.get("refused", {}),
             clipped=given.get("clipped", {}),
+            absences=tuple(Absence(**absence) for absence in given.get("absences", ())),
         )

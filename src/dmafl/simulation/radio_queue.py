@@ -41,6 +41,10 @@ class RadioQueues:
         self._user[device] = NOBODY
         return self._queues.get(device) if self._shared else None
 
+    def forget_device(self, device: int) -> None:
+        """A device has left: nobody waits for its radio any more."""
+        self._queues.pop(device, None)
+
     def state(self) -> Plain:
         """As plain values, for a checkpoint."""
         return {

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from dmafl.learning.arrays import Vector
-from dmafl.server.messages import Job, Period, Plain
+from dmafl.server.messages import LEFT, Job, Period, Plain
 from dmafl.server.recorder import Taken
 from dmafl.server.updates import UpdateCheck
 from dmafl.simulation.model_tests import ModelTests
@@ -16,6 +16,9 @@ from dmafl.simulation.observer import Observer
 from dmafl.simulation.records import AGGREGATED, DIVERGED, METRICS, NOT_AGGREGATED, PERIODS
 from dmafl.simulation.run_name import RunName
 from dmafl.world.world import World
+
+FOR_GOOD = ("battery", "window")
+"""Why a device gets no more orders of a task, also when it leaves and returns."""
 
 
 class RunRecorder:
@@ -34,6 +37,11 @@ class RunRecorder:
         self.refused: Counter[str] = Counter()
         """Local models that were left out, by reason."""
         self.losses: list[dict[str, Any]] = []
+        self._lost: set[tuple[int, int]] = set()
+        self.absences: list[dict[str, Any]] = []
+        """When devices left, and when they returned."""
+        self._away: dict[int, dict[str, Any]] = {}
+        """The absences that go on."""
 
     def on_update(self, taken: Taken, now: float) -> None:
         """A local model was taken: its period is complete."""
@@ -64,8 +72,22 @@ class RunRecorder:
         self.tests.on_aggregation(task, version, model)
 
     def on_device_lost(self, task: int, device: int, reason: str, now: float) -> None:
-        """A device will not be asked again for the task."""
-        self.losses.append({"task": self._tasks[task], "device": device, "reason": reason, "time_s": now})
+        """A device will not be asked again for the task; one that has left may be, and is among the absences."""
+        loss = {"task": self._tasks[task], "device": device, "reason": reason, "time_s": now}
+        if reason == LEFT or (reason in FOR_GOOD and (task, device) in self._lost):
+            return
+        self._lost.add((task, device))
+        self.losses.append(loss)
+
+    def on_device_left(self, device: int, now: float) -> None:
+        """A device is away from now on."""
+        self._away[device] = {"device": device, "left_s": now, "joined_s": None}
+        self.absences.append(self._away[device])
+
+    def on_device_joined(self, device: int, now: float) -> None:
+        """A device is there again."""
+        if device in self._away:
+            self._away.pop(device)["joined_s"] = now
 
     def on_tick(self, now: float) -> None:
         """A time has come at which all models are tested."""
@@ -87,6 +109,7 @@ class RunRecorder:
         """What goes on from row to row; rows must have been taken, so that no test is open."""
         return {
             "lost": self.losses,
+            "absences": [dict(absence) for absence in self.absences],
             "diverged": self.diverged,
             "clipped": self.clipped,
             "refused": dict(self.refused),
@@ -96,6 +119,9 @@ class RunRecorder:
     def restore(self, state: Plain) -> None:
         """Go on from `state`."""
         self.losses, self.diverged = list(state["lost"]), list(state["diverged"])
+        self._lost = {(self._tasks.index(loss["task"]), loss["device"]) for loss in self.losses}
+        self.absences = [dict(absence) for absence in state["absences"]]
+        self._away = {absence["device"]: absence for absence in self.absences if absence["joined_s"] is None}
         self.clipped = list(state["clipped"])
         self.refused = Counter(state["refused"])
         self.tests.restore(state["tests"])

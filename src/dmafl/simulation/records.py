@@ -58,5 +58,7 @@ QUALITY = ("predicted_loss", *PREDICTED_ACCURACY, "bound_printed", "bound_sharp"
 """Columns that follow from periods and measured constants; they are filled in when a run has ended."""
 AGGREGATED, DIVERGED = TAKEN = "aggregated", "diverged"
 """Outcomes of periods whose upload the server took; a model that is not finite changes nothing."""
+DEVICE_LEFT = "failed: left"
+"""Outcome of a period whose device left before its end."""
 NOT_AGGREGATED = -1
 """Slot and staleness of a period whose local model was never aggregated."""

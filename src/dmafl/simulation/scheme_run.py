@@ -12,7 +12,7 @@ from dmafl.server.policy import Policy
 from dmafl.simulation.clock import VirtualClock
 from dmafl.simulation.model_tests import ModelTests, total_J
 from dmafl.simulation.observer import Nobody, Observer
-from dmafl.simulation.outcome import DeviceLoss, SchemeOutcome, TaskOutcome
+from dmafl.simulation.outcome import Absence, DeviceLoss, SchemeOutcome, TaskOutcome
 from dmafl.simulation.recorder import RunRecorder
 from dmafl.simulation.run_name import RunName
 from dmafl.simulation.run_transport import RunTransport
@@ -122,10 +122,17 @@ class SchemeRun:
         at_once = all(isinstance(policy.aggregator, MixAtOnce) for policy in self.server.policies)
         losses = tuple(DeviceLoss(**loss) for loss in self.records.losses)
         clipped = {name: number for name, number in zip(tasks, self.records.clipped, strict=True) if number}
-        return SchemeOutcome(tasks, losses, not at_once, dict(self.records.refused), clipped=clipped)
+        absences = tuple(Absence(**absence) for absence in self.records.absences)
+        refused = dict(self.records.refused)
+        return SchemeOutcome(tasks, losses, not at_once, refused, clipped=clipped, absences=absences)
 
     def shortfall(self) -> str:
-        """The tasks that ended with fewer aggregations than slots though they lost no device; nothing if none did."""
+        """The tasks that ended with fewer aggregations than slots though they lost no device; nothing if none did.
+
+        Devices that leave may be what a task waited for until its window was over.
+        """
+        if self.records.absences:
+            return ""
         lost = {loss["task"] for loss in self.records.losses}
         short = [
             f"{versions.number} of {slots} of task {name}"

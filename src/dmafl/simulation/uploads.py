@@ -100,6 +100,17 @@ class Uploads:
         self._due[task] = []
         self.changed[task] = None
 
+    def forget(self, active: ActiveJob) -> None:
+        """The upload of a job, if it is under way, will not end."""
+        if not active.upload_start_s:
+            return
+        task, job_id = active.job.dispatch.task, active.job.id
+        self._due[task] = [entry for entry in self._due[task] if entry[1] != job_id]
+        self._later[task] = [entry for entry in self._later[task] if entry[1] != job_id]
+        heapq.heapify(self._due[task])
+        heapq.heapify(self._later[task])
+        self.changed[task] = None
+
     def finished(self, task: int) -> None:
         """The task has all its slots: none of its uploads counts."""
         self._due[task], self._later[task] = [], []

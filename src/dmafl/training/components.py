@@ -44,7 +44,7 @@ EXPECTED = {
 
 @dataclass(frozen=True, repr=False)
 class Components:
-    """What a user brings; all but schemes, channel and mobility by the name of a task."""
+    """What a user brings; all but schemes, channel, mobility and availability by the name of a task."""
 
     models: Mapping[str, Factory] = field(default_factory=dict)
     """Functions that make a torch module."""
@@ -58,6 +58,8 @@ class Components:
     """A channel, or a function that makes that of a scenario with the seed of a run."""
     mobility: Any = None
     """The same of a mobility."""
+    availability: Any = None
+    """The same of an availability: when devices are there."""
     data_dir: Path | None = None
     """Where other data sets are looked for."""
 
@@ -93,11 +95,12 @@ class Components:
         return self.data[name] if name in self.data else find(task.dataset, data_dir=self.data_dir)
 
     def world(self, scenario: Scenario) -> World:
-        """The world of a scenario, with the user's channel and mobility."""
+        """The world of a scenario, with the user's channel, mobility and availability."""
         return World.resolve(
             self.filled(scenario),
             channel=_made(self.channel, "gain", scenario),
             mobility=_made(self.mobility, "distance_m", scenario),
+            availability=_made(self.availability, "stretches", scenario),
         )
 
     def filled(self, scenario: Scenario) -> Scenario:

@@ -210,10 +210,12 @@ LIMITS = {
     "distance_m": Limits(0.0, 1e6),
     "bearing_rad": Limits(-1e3, 1e3),
     "time_s": Limits(0.0, 1e9),
+    "from_s": Limits(0.0, 1e9),
+    "to_s": Limits(0.0, 1e9),
     "index": Limits(0.0, 1e9),
 }
-"""Limits of columns without a field in the scenario: ten times the largest cell; full turns; the longest window; more
-than the most slots."""
+"""Limits of columns without a field in the scenario: ten times the largest cell; full turns; the longest window, for
+all times; more than the most slots."""
 ROUNDING = 1e-9
 """Relative amount by which a number may exceed a limit: a draw from a range that ends there may round beyond it."""
 

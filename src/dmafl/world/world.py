@@ -16,6 +16,7 @@ from dmafl.base.files import canonical_json, sha256_of
 from dmafl.base.showing import line, names
 from dmafl.scenario.model import Scenario
 from dmafl.scenario.toml import from_plain
+from dmafl.world.availability import Availability, OwnAvailability, always_there
 from dmafl.world.channel import (
     Channel,
     Direction,
@@ -27,11 +28,15 @@ from dmafl.world.channel import (
     make_channel,
 )
 from dmafl.world.devices import Devices, draw_devices, parameters
+from dmafl.world.make_availability import as_given, availability_of_file, make_availability
 from dmafl.world.mobility import Mobility, Paths, Static, make_mobility
 from dmafl.world.physics.computation import compute_J, compute_s
 from dmafl.world.physics.path_loss import noise_W_per_Hz
 from dmafl.world.physics.stream import progress_by_version, progress_in_time, sample_count
 from dmafl.world.physics.transmission import rate_bit_s, transfer_J, transfer_s
+
+WORLD_PARTS = {"settings", "devices", "gains", "paths"}
+"""What a file always holds of a world; `availability` only where settings do not describe it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,20 +47,29 @@ class World:
     devices: Devices
     channel: Channel
     mobility: Mobility
+    availability: Availability
     csi: Literal["perfect", "mean_rate"] = "perfect"
     """Channel state information: what is known of gains before a transfer (`channel.knowledge`)."""
 
     @classmethod
     def resolve(
-        cls, scenario: Scenario, *, channel: Channel | None = None, mobility: Mobility | None = None
+        cls,
+        scenario: Scenario,
+        *,
+        channel: Channel | None = None,
+        mobility: Mobility | None = None,
+        availability: OwnAvailability | None = None,
     ) -> World:
-        """Draw the devices of `scenario` and set up its channel and mobility, unless they are given."""
+        """Draw the devices of `scenario` and set up its channel, mobility and availability, unless they are given."""
         devices = draw_devices(scenario)
         return cls(
             scenario,
             devices,
             channel if channel is not None else make_channel(scenario, devices),
             mobility if mobility is not None else make_mobility(scenario, devices),
+            as_given(availability, devices)
+            if availability is not None
+            else make_availability(scenario, devices),
         )
 
     def __repr__(self) -> str:
@@ -73,6 +87,10 @@ class World:
                 "Give your channel class a method mean_rate_bit_s.",
             )
         return replace(self, csi=csi)
+
+    def with_all_there(self) -> World:
+        """The same world, in which no device ever leaves: plans do not know when devices are there."""
+        return replace(self, availability=always_there(self.devices))
 
     # -- sizes and per-task settings ------------------------------------------------------------------
 
@@ -200,7 +218,8 @@ class World:
     # -- as a file ------------------------------------------------------------------------------------
 
     def plain(self) -> dict[str, Any]:
-        """As plain values from which `from_plain` makes the same world: settings, devices, gains, paths."""
+        """As plain values from which `from_plain` makes the same world: settings, devices, gains, paths, and stretches
+        in which devices are there where settings do not say them."""
         trace = self.channel.plain() if isinstance(self.channel, GainTrace) else None
         paths = self.mobility.plain() if isinstance(self.mobility, Paths) else None
         return {
@@ -208,7 +227,7 @@ class World:
             "devices": self.devices.plain(),
             "gains": trace,
             "paths": paths,
-        }
+        } | ({"availability": self.availability.plain()} if self.availability.given else {})
 
     @cached_property
     def sha256(self) -> str:
@@ -218,7 +237,7 @@ class World:
     @classmethod
     def from_plain(cls, given: Mapping[str, Any], source: str = "plan.json") -> World:
         """The world that a file describes; nothing is drawn again and no other file is read."""
-        whole = isinstance(given, Mapping) and set(given) == {"settings", "devices", "gains", "paths"}
+        whole = isinstance(given, Mapping) and set(given) - {"availability"} == WORLD_PARTS
         if not whole or not isinstance(given["settings"], Mapping):
             raise bad_input(
                 "scenario",
@@ -240,7 +259,8 @@ class World:
         mobility: Mobility = Static(devices.distance_m)
         if given["paths"] is not None:
             mobility = _paths_from_plain(given["paths"], len(devices), source)
-        return cls(scenario, devices, channel, mobility)
+        availability = availability_of_file(given, scenario, devices, source)
+        return cls(scenario, devices, channel, mobility, availability)
 
     def _of_tasks(self, name: str) -> IntArray:
         return np.asarray([getattr(task, name) for task in self.scenario.tasks.values()], dtype=np.int64)

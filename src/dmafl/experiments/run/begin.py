@@ -27,7 +27,7 @@ def first_manifest(request: Request, trainers: Trainers) -> Manifest:
     tasks = trainers.of(request.seeds[0]).tasks
     return Manifest(
         status=RunStatus.RUNNING,
-        scenario=request.scenario.plain(),
+        scenario=request.scenario.in_manifest(),
         worlds={seed: world.plain() for seed, world in worlds.items()},
         schemes=tuple(request.schemes),
         seeds=tuple(request.seeds),

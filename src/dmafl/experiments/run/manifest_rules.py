@@ -141,9 +141,13 @@ def _check_scheme_runs(manifest: Mapping[str, Any], path: Path) -> None:
                 "must have a number for some of the tasks",
                 lambda value: _are_counts(value) and set(value) <= tasks,
             ),
+            "absences": (
+                "must have device, left_s and joined_s of each",
+                lambda value: isinstance(value, list) and all(map(_is_absence, value)),
+            ),
         }
         ended = {"tasks", "lost", "rounds"} & set(record)
-        optional = tuple(field for field in ("refused", "clipped") if field in record)
+        optional = tuple(field for field in ("refused", "clipped", "absences") if field in record)
         for field in ("status", *(("tasks", "lost", "rounds") if ended else ()), *optional):
             rule, test = tests[field]
             if not test(record.get(field)):
@@ -181,11 +185,23 @@ def _is_loss(value: Any, tasks: set[str]) -> bool:
         and value["task"] in tasks
         and _is_count(value["device"])
         and isinstance(value["reason"], str)
-        and isinstance(value["time_s"], int | float)
-        and not isinstance(value["time_s"], bool)
-        and math.isfinite(value["time_s"])
-        and value["time_s"] >= 0
+        and _is_time(value["time_s"])
     )
+
+
+def _is_absence(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and set(value) == {"device", "left_s", "joined_s"}
+        and _is_count(value["device"])
+        and _is_time(value["left_s"])
+        and (value["joined_s"] is None or _is_time(value["joined_s"]))
+    )
+
+
+def _is_time(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and math.isfinite(value) and value >= 0
 
 
 def _is_data(value: Any) -> bool:

@@ -15,6 +15,7 @@ from dmafl.experiments.run.verification import (
     orders,
     outputs,
     plans,
+    presence,
     timeline,
 )
 from dmafl.experiments.run.verification.findings import CHANGED, Finding, Rule
@@ -76,6 +77,12 @@ TABLE: tuple[tuple[str, str, str, Find], ...] = (
         "devices that were lost are reported, and get no more orders",
         "devices",
         _in_rows(completeness.losses),
+    ),
+    (
+        "availability",
+        "devices do nothing while they are away, and leave when the scenario says",
+        "devices",
+        _in_rows(presence.availability),
     ),
     ("energy", "energies are those of the phases, and add up", "J", _in_rows(energy.energy)),
     ("cpu", "a device's frequencies stay within its CPU", "Hz", _in_rows(timeline.cpu)),

@@ -126,7 +126,7 @@ def write_sweep(
     ]
     about = {
         "schema": SCHEMA,
-        "scenario": scenario.plain(),
+        "scenario": scenario.in_manifest(),
         "settings": {key: list(choices) for key, choices in values.items()},
         "scheme": work.scheme,
         "plan_only": work.plan_only,

@@ -13,6 +13,7 @@ from dmafl.reports.figures.palette import places_of
 from dmafl.reports.figures.timeline import COLOURS as PHASES
 from dmafl.reports.html import activity, curves, drift
 from dmafl.reports.html import expected_loss as quality
+from dmafl.reports.html.absences import absences
 from dmafl.reports.html.comparisons import chosen_first, compare_schemes
 from dmafl.reports.html.headline import headline
 from dmafl.reports.html.html import Html, element, together, toggles
@@ -77,6 +78,7 @@ def content(runs: Sequence[Run | str | Path]) -> Content:
         "fronts": [curves.front(drawn, task) for task in range(len(run_set.tasks))],
         "jobs": packed,
         "outcomes": outcomes,
+        "absences": absences(run_set),
         "phases": PHASES,
         "devices": tables,
         "energy": activity.energy_of_schemes(run_set, tables),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dmafl.reports.html import activity
+from dmafl.reports.html.absences import absences_table
 from dmafl.reports.html.html import Html, element, figure, legend_place, table, together
 from dmafl.reports.html.jobs import MAX_JOBS
 from dmafl.reports.html.run_set import RunSet
@@ -30,8 +31,10 @@ def timeline_section(run_set: RunSet, data: dict[str, Any]) -> Html:
             _canvas(),
             "One row per device, in it one lane per task. Drag to move, Ctrl and wheel or a double click to zoom, "
             "point at a job for its details. Waiting is drawn before the computation."
+            + (" A thin bar below a device's lanes: it is away." if any(data["absences"]) else "")
             + _not_shown(run_set, data),
             table("Time spent in each phase, all devices together [s]", titles, rows),
+            *filter(None, [absences_table(run_set)]),
         ),
     )
 

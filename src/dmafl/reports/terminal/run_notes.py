@@ -1,15 +1,19 @@
-"""What is to be said beside the outcome of a run: where its data came from, and which devices it lost."""
+"""What is to be said beside the outcome of a run: where its data came from, and which devices it lost or missed."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+from dmafl.base.files import columns_of
 from dmafl.experiments.run.manifest import Manifest
+from dmafl.experiments.run.run import Run
+from dmafl.simulation.outcome import Absence
+from dmafl.simulation.records import DEVICE_LEFT
+from dmafl.simulation.run_name import RunName
 
 MEANS = {
     "battery": "by their batteries",
     "window": "by the window",
-    "left": "because the device left",
     "refused": "because what they sent was refused",
 }
 """Why a device got no more orders of a task, in words."""
@@ -53,6 +57,40 @@ def lost_notes(manifest: Manifest) -> list[str]:
         ]
         notes.append(f"{text} {'; '.join(short)}." if short else text)
     return notes
+
+
+def absence_notes(run: Run) -> list[str]:
+    """For each scheme and seed: how often devices left, and what was lost by it."""
+    notes, left = [], Counter[RunName]()
+    if any(_absences(run.manifest, name) for name in run.manifest.run_names):
+        rows = columns_of(run.periods.select(["scheme", "seed", "outcome"]))
+        cut = rows["outcome"] == DEVICE_LEFT
+        left.update(map(RunName, rows["scheme"][cut].tolist(), rows["seed"][cut].tolist()))
+    for name in run.manifest.run_names:
+        absences = _absences(run.manifest, name)
+        if not absences:
+            continue
+        leaving = [absence.device for absence in absences if absence.left_s > 0]
+        missing = sum(absence.left_s == 0 for absence in absences)
+        parts = [f"{_counted(missing, 'device')} {_was(missing)} away at the beginning"] if missing else []
+        if leaving:
+            parts.append(f"{_counted(len(set(leaving)), 'device')} left {_counted(len(leaving), 'time')}")
+        lost = f"{_counted(left[name], 'job')} {_was(left[name])} lost"
+        notes.append(f"{name.scheme}, seed {name.seed}: {', '.join(parts)}, and {lost}.")
+    return notes
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+def _was(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def _absences(manifest: Manifest, name: RunName) -> tuple[Absence, ...]:
+    outcome = manifest.scheme_run(name).outcome
+    return () if outcome is None else outcome.absences
 
 
 def checked_notes(manifest: Manifest) -> list[str]:

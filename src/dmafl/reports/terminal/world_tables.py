@@ -25,7 +25,7 @@ def print_world(out: Terminal, world: World, data_dir: Path | None = None, with_
     out.note(
         f"Scenario {s.name!r}: preset {s.preset}, seed {s.seed}, {world.device_count:,} devices, "
         f"{world.task_count} tasks, channel {s.channel.kind} ({s.channel.knowledge}), "
-        f"mobility {s.mobility.kind}, sha256 {world.sha256[:16]}"
+        f"mobility {s.mobility.kind}, availability {s.availability.kind}, sha256 {world.sha256[:16]}"
     )
     out.print(tasks_table(world))
     out.print(devices_table(world))
@@ -87,6 +87,8 @@ def devices_table(world: World) -> Table:
         f"cycles_per_sample.{name}": (f"cycles/sample {name}", d.cycles_per_sample[:, j])
         for j, name in enumerate(world.task_names)
     }
+    if not world.availability.always:
+        columns["there_percent"] = ("there [%]", 100.0 * world.availability.share())
     titles = {key: title for key, (title, _) in columns.items()}
     if len(d) <= MAX_ROWS:
         rows: list[tuple[Value, ...]] = [

@@ -6,9 +6,10 @@ import numpy as np
 
 from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Array, Finding, named
 from dmafl.experiments.run.verification.made import Made, made_s
+from dmafl.experiments.run.verification.presence import cut_off
 from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 
-REASONS = ("battery", "window", "left")
+REASONS = ("battery", "window", "refused")
 
 
 def complete(rows: SchemeRunRows) -> Finding:
@@ -28,7 +29,8 @@ def complete(rows: SchemeRunRows) -> Finding:
             )
         if outcome.slots != rows.world.slots[j] or count > outcome.slots:
             wrong.append(f"{place}: {count} of {outcome.slots} slots, the scenario has {rows.world.slots[j]}")
-        if rows.finished and count < outcome.slots and not any(loss.task == name for loss in rows.losses):
+        fewer = bool(rows.absences) or any(loss.task == name for loss in rows.losses)
+        if rows.finished and count < outcome.slots and not fewer:
             wrong.append(f"{place}: {count} of {outcome.slots} slots, and no device was lost")
         wrong += _rounds(rows, j, count)
     if rows.known_scheme is not None and rows.record.one_by_one is rows.rounds:
@@ -43,7 +45,8 @@ def _rounds(rows: SchemeRunRows, j: int, count: int) -> list[str]:
         return []
     in_rounds = rows.taken_of_task(j) & (rows.periods["slot"] < count)
     arrivals = np.bincount(rows.periods["slot"][in_rounds], minlength=count)
-    fewer = rule.of_those_left and any(loss.task == name for loss in rows.losses)
+    fewer = bool(rows.absences) or any(loss.task == name for loss in rows.losses)
+    fewer = fewer and rule.of_those_left
     broken = np.flatnonzero((arrivals > rule.size) | (arrivals < (1 if fewer else rule.size)))
     return [
         f"{rows.name}, task {name}: {arrivals[k]} local models in round {k}, not {rule.size}" for k in broken
@@ -99,6 +102,7 @@ def _due(rows: SchemeRunRows, j: int, made: Made) -> tuple[Array, Array, Array, 
     everything = (version == slots) & (later[order] == 0)
     if rows.finished and made.count not in version:
         end_s = max(float(rows.periods["end_s"].max(initial=0.0)), float(max(evaluation.at_s, default=0.0)))
+        end_s = max(end_s, rows.world.availability.last_change_s())
         version, time_s = np.append(version, made.count), np.append(time_s, end_s)
         everything = np.append(everything, True)
     if rows.finished:
@@ -139,12 +143,12 @@ def losses(rows: SchemeRunRows) -> Finding:
     for loss in rows.losses:
         key = (loss.task, loss.device)
         place = f"{rows.name}, device {loss.device}, task {loss.task}"
-        if key in reported:
+        if key in reported and loss.reason != "refused":
             wrong.append(f"{place}: lost twice")
         if loss.device >= rows.world.device_count or loss.reason not in REASONS:
             wrong.append(f"{place}: lost to {loss.reason!r}")
         reported[key] = loss.reason, float(loss.time_s)
-    failed = np.flatnonzero(np.char.startswith(periods["outcome"].astype(str), "failed: "))
+    failed = np.flatnonzero(np.char.startswith(periods["outcome"].astype(str), "failed: ") & ~cut_off(rows))
     for k in failed:
         key, reason = (
             (str(periods["task"][k]), int(periods["device"][k])),
@@ -152,7 +156,9 @@ def losses(rows: SchemeRunRows) -> Finding:
         )
         if reported.get(key) != (reason, float(periods["end_s"][k])):
             wrong.append(f"{rows.period(k)}: failed, but the manifest does not tell of it")
-    for (task, device), (_, lost_s) in reported.items():
+    for (task, device), (reason, lost_s) in reported.items():
+        if reason == "refused" and rows.absences:  # it may be asked again when it returns
+            continue
         of_device = np.flatnonzero((periods["device"] == device) & (periods["task"] == task))
         late = of_device[~(periods["start_s"][of_device] <= lost_s * (1 + REPLAY_TOLERANCE))]
         wrong += [f"{rows.period(k)}: begins after its device was lost" for k in late]

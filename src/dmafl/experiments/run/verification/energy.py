@@ -14,6 +14,7 @@ from dmafl.experiments.run.verification.findings import (
     largest,
     together,
 )
+from dmafl.experiments.run.verification.presence import cut_off
 from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 from dmafl.schedule.checks import TOLERANCE
 from dmafl.simulation.ledger import RESOLUTION_J
@@ -25,9 +26,11 @@ def energy(rows: SchemeRunRows) -> Finding:
     """Each phase costs what the physics says; cumulative energies of metrics are sums of the phases that had ended."""
     periods, world = rows.periods, rows.world
     device = periods["device"]
-    computed = periods.computed
-    compute_J = world.compute_J(
-        device, rows.task, periods["steps"], periods["batch"], periods["frequency_Hz"]
+    computed, work = periods.computed, (periods["steps"], periods["batch"], periods["frequency_Hz"])
+    compute_J = world.compute_J(device, rows.task, *work)
+    # A device that leaves pays for the part that is over.
+    compute_J = np.where(
+        cut_off(rows), compute_J * periods["compute_s"] / world.compute_s(device, rows.task, *work), compute_J
     )
     sent_J = world.upload_J(device, periods["upload_s"])
     # An upload that was cut off, or for which the battery did not suffice, costs at most what it would have.
@@ -41,7 +44,19 @@ def energy(rows: SchemeRunRows) -> Finding:
         apart(periods["compute_J"], np.where(computed, compute_J, 0.0)),
         uplink - REPLAY_TOLERANCE * sent_J,
     )
-    return together([*(rows.worst(error) for error in errors), *_sums(rows)])
+    unpaid_J = np.where(cut_off(rows) & ~_used_up(rows), sent_J - periods["uplink_J"], 0.0)
+    return together(
+        [*(rows.worst(error) for error in (*errors, unpaid_J - REPLAY_TOLERANCE * sent_J)), *_sums(rows)]
+    )
+
+
+def _used_up(rows: SchemeRunRows) -> Array:
+    """Whether the battery of each period's device is empty in the end, so that it may not have paid for all."""
+    periods, battery_J = rows.periods, rows.world.devices.battery_J
+    spent_J = np.bincount(
+        periods["device"], periods["uplink_J"] + periods["compute_J"], minlength=len(battery_J)
+    )
+    return np.asarray((spent_J >= battery_J * (1 - TOLERANCE))[periods["device"]])
 
 
 def _sums(rows: SchemeRunRows) -> list[Finding]:

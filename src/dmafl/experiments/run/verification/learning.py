@@ -12,6 +12,7 @@ from dmafl.experiments.run.verification.findings import (
     named,
     together,
 )
+from dmafl.experiments.run.verification.gone import round_sizes
 from dmafl.experiments.run.verification.opened import Opened
 from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 from dmafl.learning.aggregation import mix_weight
@@ -59,17 +60,19 @@ def _expected(rows: SchemeRunRows) -> tuple[Array, Array]:
 
 
 def _of_rounds(rows: SchemeRunRows, weight: Array, size: int) -> tuple[Array, Array]:
-    """A round is of fewer once devices are lost; at the time of a loss it may be either."""
-    devices, end_s = rows.world.device_count, rows.periods["end_s"]
+    """A round is of fewer while devices are lost or away; at the time of a change it may be either."""
+    end_s = rows.periods["end_s"]
     if not rows.ended:
         return weight, np.ones(len(weight))
     low, high = weight.copy(), weight.copy()
     for j, name in enumerate(rows.world.task_names):
-        lost_s = np.sort([loss.time_s for loss in rows.losses if loss.task == name])
+        changes_s, sizes = round_sizes(rows, name, size)
         of_task = rows.task == j
-        for bound, side in ((low, "left"), (high, "right")):
-            gone = np.searchsorted(lost_s, end_s[of_task], side=side)  # type: ignore[call-overload]
-            bound[of_task] = 1.0 / np.maximum(1, np.minimum(size, devices - gone))
+        before, after = (
+            1.0 / sizes[np.searchsorted(changes_s, end_s[of_task], side=side)]  # type: ignore[call-overload]
+            for side in ("left", "right")
+        )
+        low[of_task], high[of_task] = np.minimum(before, after), np.maximum(before, after)
     return low, high
 
 

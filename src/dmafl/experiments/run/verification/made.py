@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmafl.experiments.run.verification.findings import Array
+from dmafl.experiments.run.verification.gone import round_sizes
 from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 
 
@@ -40,21 +41,23 @@ def made_s(rows: SchemeRunRows, j: int) -> Made:
         complete = min(count, rows.outcome(j).aggregations)
     elif count and arrivals[-1] < (len(rows.periods) + 1 if rule is None else rule.size):
         complete = count - 1  # the last round is still open, or may be
-    lost_s = sorted(loss.time_s for loss in rows.losses if loss.task == rows.world.task_names[j])
-    exact = rows.ended and (not lost_s or rule is not None)
-    if lost_s and exact and rule is not None and rule.of_those_left:
-        last_s = _with_losses(last_s, arrivals, np.asarray(lost_s), rule.size, rows.world.device_count)
+    name = rows.world.task_names[j]
+    fewer = bool(rows.absences) or any(loss.task == name for loss in rows.losses)
+    exact = rows.ended and (not fewer or rule is not None)
+    if fewer and exact and rule is not None and rule.of_those_left:
+        last_s = _with_losses(last_s, arrivals, *round_sizes(rows, name, rule.size))
     return Made(np.concatenate([[0.0], last_s[:complete]]), exact)
 
 
-def _with_losses(last_s: Array, arrivals: Array, lost_s: Array, size: int, devices: int) -> Array:
-    """A round that waited for lost devices only was complete when the last of them was lost."""
-    # Arrivals wanted after 0, 1, 2, ... losses.
-    wanted = np.maximum(1, np.minimum(size, devices - np.arange(len(lost_s) + 1)))
+def _with_losses(last_s: Array, arrivals: Array, changes_s: Array, wanted: Array) -> Array:
+    """A round that waited for lost devices only was complete when the last of them was lost.
+
+    `wanted`: arrivals of a round before, and from each of `changes_s` on.
+    """
     out = last_s.copy()
     for k in range(len(out)):
-        lost = int(np.searchsorted(lost_s, out[k], side="right"))
-        enough = np.flatnonzero(wanted[lost:] <= arrivals[k])
+        before = int(np.searchsorted(changes_s, out[k], side="right"))
+        enough = np.flatnonzero(wanted[before:] <= arrivals[k])
         if len(enough) and enough[0] > 0:
-            out[k] = max(out[k], lost_s[lost + enough[0] - 1])
+            out[k] = max(out[k], changes_s[before + enough[0] - 1])
     return out

@@ -49,10 +49,11 @@ def orders(rows: SchemeRunRows) -> Finding:
 def planned_jobs(rows: SchemeRunRows) -> Array | None:
     """The plan's job of each period, -1 where there is none; None where a run may have left its plan.
 
-    A device carries out its jobs of a task in their order, unless devices are lost or the rest is planned anew.
+    A device carries out its jobs of a task in their order, unless devices are lost or leave, or the rest is planned
+    anew.
     """
     revises = rows.known_scheme is not None and rows.known_scheme.revises
-    if rows.plan is None or rows.losses or not rows.ended or revises:
+    if rows.plan is None or rows.losses or rows.absences or not rows.ended or revises:
         return None
     plan, periods, tasks = rows.plan.plan.schedule, rows.periods, rows.world.task_count
     planned = np.lexsort((plan.slot, plan.start_s, plan.device * tasks + plan.task))

@@ -12,14 +12,14 @@ import pyarrow.compute as pc
 
 from dmafl.experiments.run.manifest import Manifest
 from dmafl.server.updates import UpdateCheck
-from dmafl.simulation.records import NOT_AGGREGATED, QUALITY, TAKEN
+from dmafl.simulation.records import DEVICE_LEFT, NOT_AGGREGATED, QUALITY, TAKEN
 from dmafl.simulation.run_name import RunName
 from dmafl.world.world import World
 
 Array = np.ndarray[Any, Any]
 
 REFUSED = tuple(f"refused: {check.value}" for check in UpdateCheck if check.ends_job)
-OUTCOMES = (*TAKEN, "unfinished", "failed: battery", "failed: window", *REFUSED)
+OUTCOMES = (*TAKEN, "unfinished", "failed: battery", "failed: window", DEVICE_LEFT, *REFUSED)
 NULLABLE = (*QUALITY, "grad_norm2")
 """Columns that may be empty: what was not computed."""
 LARGEST = 1e100

@@ -13,7 +13,7 @@ from dmafl.experiments.run.verification.findings import Finding, largest
 from dmafl.schedule.plan_files import PlanFile
 from dmafl.schemes.registry import NAMES, scheme_named
 from dmafl.schemes.scheme import RoundRule, Scheme
-from dmafl.simulation.outcome import DeviceLoss, TaskOutcome
+from dmafl.simulation.outcome import Absence, DeviceLoss, TaskOutcome
 from dmafl.simulation.periods import Metrics, Periods
 from dmafl.simulation.run_name import RunName
 from dmafl.world.world import World
@@ -90,6 +90,11 @@ class SchemeRunRows:
     def losses(self) -> tuple[DeviceLoss, ...]:
         """Devices that got no more orders of a task; known once the scheme run has ended."""
         return () if self.record.outcome is None else self.record.outcome.lost
+
+    @property
+    def absences(self) -> tuple[Absence, ...]:
+        """When devices were away; known once the scheme run has ended."""
+        return () if self.record.outcome is None else self.record.outcome.absences
 
     def outcome(self, task: int) -> TaskOutcome:
         """What the manifest says of a task of a scheme run that has ended."""

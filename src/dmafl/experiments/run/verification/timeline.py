@@ -14,6 +14,7 @@ from dmafl.experiments.run.verification.findings import (
 )
 from dmafl.experiments.run.verification.made import made_s
 from dmafl.experiments.run.verification.orders import planned_slots
+from dmafl.experiments.run.verification.presence import cut_off
 from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 from dmafl.schedule.checks import TOLERANCE
 from dmafl.schedule.intervals import load_at_start
@@ -91,8 +92,10 @@ def durations(rows: SchemeRunRows) -> Finding:
         0.0,
     )
     previous_s = previous_end_s(device * world.task_count + task, periods["end_s"])
+    cut, ends_s = cut_off(rows), periods["end_s"]
+    downloaded_s = periods["start_s"] + periods["download_s"]
     errors = [
-        apart(periods["compute_s"], compute_s),
+        _as_long(periods["compute_s"], compute_s, downloaded_s + periods["wait_s"], ends_s, cut),
         apart(periods["start_s"] - previous_s, periods["idle_s"], np.abs(periods["end_s"])),
     ]
     if not rows.own.world:  # a channel of the user's own is in no file
@@ -100,9 +103,19 @@ def durations(rows: SchemeRunRows) -> Finding:
         download_s = np.where(
             sent, world.download_s(device, task, periods["version"], periods["start_s"]), 0.0
         )
-        errors += [apart(periods["download_s"], download_s), _uploads(rows)]
+        errors += [
+            _as_long(periods["download_s"], download_s, periods["start_s"], ends_s, cut & ~computed),
+            _uploads(rows),
+        ]
     never = np.where(periods["outcome"] == "unfinished", np.abs(periods["upload_s"]), 0.0)
     return together(rows.worst(error) for error in (*errors, never))
+
+
+def _as_long(length_s: Array, whole_s: Array, begin_s: Array, end_s: Array, cut: Array) -> Array:
+    """By how much phases differ from the physics [s]; one that is cut off may be shorter, and ends with its period."""
+    whole = apart(length_s, whole_s)
+    shorter = cut & (length_s > 0) & (length_s < whole_s * (1 - REPLAY_TOLERANCE))
+    return np.where(shorter, apart(begin_s + length_s, end_s), whole)
 
 
 def _uploads(rows: SchemeRunRows) -> Array:

@@ -173,7 +173,7 @@ page.draw = (data) => {
         tasks: data.tasks, phases: data.phases, outcomes: data.outcomes, describe,
         say: (text) => (said.textContent = text), tip: document.getElementById("timeline-tip"),
       });
-      bars.devices(placeOf(wanted).id);
+      bars.devices(placeOf(wanted).id, data.absences[wanted]);
       bars.load(jobs ?? timeline.nothing());
       if (!jobs) said.textContent = "The jobs of this scheme and seed are not in the page.";
       window.dmaflTimeline = bars; // for those who look behind the scenes, and for tests
@@ -181,7 +181,8 @@ page.draw = (data) => {
     bars?.showTasks(tasks);
   };
   if (host) {
-    legend("timeline", ["idle", "download", "compute", "upload"].map((name) => [name === "idle" ? "var(--line)" : phaseColour(name), name]));
+    const phases = ["idle", "download", "compute", "upload"].map((name) => [name === "idle" ? "var(--line)" : phaseColour(name), name]);
+    legend("timeline", data.absences.some(Boolean) ? [...phases, ["var(--ink)", "away"]] : phases);
     for (const button of page.all("[data-zoom]"))
       button.addEventListener("click", () => ({ in: () => bars?.zoom(0.5), out: () => bars?.zoom(2), all: () => bars?.fit() })[button.dataset.zoom]());
     for (const button of page.all("[data-span]")) button.addEventListener("click", () => bars?.fit(+button.dataset.span));

@@ -4,6 +4,7 @@
 const timeline = (() => {
   const LANE = 13;
   const GAP = 5;
+  const AWAY = 6; // of the lane that shows when a device is away, where any is
   const AXIS = 26;
   const PHASES = ["idle", "download", "wait", "compute", "upload"];
 
@@ -12,6 +13,7 @@ const timeline = (() => {
     const inside = host.querySelector(".timeline-inside");
     const pen = canvas.getContext("2d");
     let devices = []; // names
+    let absences = null; // of each device [left, returned], by time; null where nobody was away
     let jobs = null; // columns
     let lanes = []; // of each lane its jobs, by start
     let spans = []; // of each task its first start and last end
@@ -25,7 +27,7 @@ const timeline = (() => {
     const times = [];
 
     const gutter = () => (width > 700 ? 128 : 46);
-    const group = () => shownTasks.length * LANE + GAP;
+    const group = () => shownTasks.length * LANE + (absences ? AWAY : 0) + GAP;
     const laneOf = (device, task) => device * tasks.length + task;
     const end = (job) => jobs.start_s[job] + jobs.download_s[job] + jobs.wait_s[job] + jobs.compute_s[job] + jobs.upload_s[job];
     const begin = (job) => jobs.start_s[job] - jobs.idle_s[job];
@@ -146,6 +148,20 @@ const timeline = (() => {
             }
           }
           pen.globalAlpha = 1;
+        }
+        if (absences) {
+          pen.fillStyle = ink;
+          let filled = -1;
+          for (const [from, to] of absences[device]) {
+            if (from > view[1]) break;
+            if (to < view[0]) continue;
+            const a = Math.max(left + (from - view[0]) * perSecond, left);
+            const b = Math.min(left + (to - view[0]) * perSecond, right);
+            const pixel = b - a < 1 ? Math.floor(a) : -1;
+            if (pixel >= 0 && pixel <= filled) continue;
+            pen.fillRect(a, y + shownTasks.length * LANE + 1, Math.max(b - a, 0.7), AWAY - 3);
+            filled = Math.max(filled, pixel);
+          }
         }
       }
       if (cursor) outline(lanes[cursor[0]][cursor[1]], ink, top);
@@ -310,11 +326,15 @@ const timeline = (() => {
     });
     new ResizeObserver(resize).observe(host);
     return {
-      devices(names) {
+      devices(names, away) {
         devices = names;
+        absences = away ? names.map(() => []) : null;
+        for (let k = 0; away && k < away.device.length; k++)
+          absences[away.device[k]].push([away.left_s[k], away.joined_s[k] ?? Infinity]);
       },
       load, zoom, move, fit, find, draw, drawSoon, times,
       get view() { return [...view]; },
+      get absences() { return absences; },
       get count() { return jobs ? jobs.start_s.length : 0; },
       showTasks(list) {
         shownTasks = list.length ? list : tasks.map((_, place) => place);
