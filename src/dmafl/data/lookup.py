@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -18,6 +19,7 @@ from dmafl.data import catalogue, npz
 from dmafl.data.catalogue import KNOWN, OWN_LICENCE
 from dmafl.data.dataset import Dataset
 from dmafl.data.folders import folders
+from dmafl.data.kept import KEPT
 from dmafl.data.street_digits import EMBEDDED_SHA256, street_digits
 
 EMBEDDED = "embedded"
@@ -57,7 +59,8 @@ def find(name: str, data_dir: str | Path | None = None, *, full: bool = False) -
     for folder in places:
         path = folder / f"{name}.npz"
         if path.exists():
-            return _cut(_load(name, read_bytes(path, "data"), str(path)), full)
+            read = partial(_read, name, path)
+            return _cut(KEPT.of(path, read), full)
     if name == catalogue.STREET_DIGITS.name:
         return street_digits(find("mnist", data_dir) if full else embedded("mnist"))
     if name in KNOWN and KNOWN[name].embedded:
@@ -102,6 +105,10 @@ def available(data_dir: str | Path | None = None) -> tuple[Listing, ...]:
                 )
             )
     return tuple(listings)
+
+
+def _read(name: str, path: Path) -> Dataset:
+    return _load(name, read_bytes(path, "data"), str(path))
 
 
 def _load(name: str, content: bytes, source: str) -> Dataset:

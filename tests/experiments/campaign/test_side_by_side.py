@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -36,7 +37,41 @@ def piece(order: tuple[Path, str]) -> None:
                 time.sleep(0.02)
         (folder / f"saved-{os.getpid()}").touch()
         raise Interrupted
+    if what == "memory":
+        raise MemoryError
+    if what == "tell":
+        with (folder / "processes").open("a", encoding="utf-8") as file:
+            file.write(f"{os.getpid()}\n")
+        return
     (folder / what).touch()
+
+
+def processes(folder: Path) -> list[str]:
+    """Who did the pieces that tell, in order."""
+    return (folder / "processes").read_text(encoding="utf-8").split()
+
+
+def test_processes_stay(tmp_path: Path) -> None:
+    """Eight pieces are done by two processes, none of which is this one or is left."""
+    told: list[str] = []
+    side_by_side(piece, [(tmp_path, "tell")] * 8, 2, lambda order, problem: told.append(problem))
+    assert told == [""] * 8
+    done_by = set(processes(tmp_path))
+    assert len(processes(tmp_path)) == 8
+    assert 1 <= len(done_by) <= 2
+    assert str(os.getpid()) not in done_by
+    assert multiprocessing.active_children() == []
+
+
+def test_a_process_that_died_is_replaced(tmp_path: Path) -> None:
+    told: list[str] = []
+    orders = [
+        (tmp_path, what) for what in ("tell", "bad", "crash", "tell", "killed", "tell", "memory", "tell")
+    ]
+    side_by_side(piece, orders, 2, lambda order, problem: told.append(order[1] if problem else ""))
+    assert sorted(told) == ["", "", "", "", "bad", "crash", "killed", "memory"]
+    assert len(processes(tmp_path)) == 4
+    assert multiprocessing.active_children() == []
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -98,11 +133,14 @@ def test_a_stop_that_comes_while_a_piece_still_begins() -> None:
     """Its process begins with the signals blocked: one that is waiting must not be forgotten when it is ready."""
     script = (
         "import os, signal, time\n"
-        "from dmafl.experiments.campaign.side_by_side import _piece\n"
+        "from dmafl.experiments.campaign.side_by_side import _worker\n"
         "from dmafl.base.processes.stopping import STOPPING\n"
         "signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)\n"
         "os.kill(os.getpid(), signal.SIGTERM)\n"
-        "_piece(lambda order: time.sleep(30), None, None)\n"
+        "from multiprocessing import Pipe\n"
+        "here, there = Pipe()\n"
+        "here.send('order')\n"
+        "_worker(lambda order: time.sleep(30), there)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 130, done.stderr

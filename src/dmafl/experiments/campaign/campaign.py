@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from dmafl.base.watching import Watcher
+from dmafl.data.kept import KEPT
 from dmafl.experiments.campaign.side_by_side import side_by_side
 
 
@@ -73,11 +74,15 @@ def carry_out(
         watcher.ended(kind, piece.name, problem)
 
     watcher.total(kind, there + len(pieces), there)
-    side_by_side(_work, pieces, workers, ended, lambda piece: watcher.begun(kind, piece.name))
+    try:
+        side_by_side(_work, pieces, workers, ended, lambda piece: watcher.begun(kind, piece.name))
+    finally:
+        KEPT.forget()  # where this process did the pieces itself
     return problems
 
 
 def _work(piece: Piece) -> None:
-    """What a process does."""
+    """What a process does, piece after piece: libraries are loaded and data sets read once."""
+    KEPT.keep()
     piece.carry_out()
     gc.collect()  # the data of a piece refer to one another in cycles, and the next piece may be in the same process

@@ -1,4 +1,7 @@
-"""Work that is independent, each piece in a process of its own, some at a time, all stopped together."""
+"""Work that is independent, some pieces at a time in processes that stay, all stopped together.
+
+A process does one piece after the other: libraries are loaded once. One that ended, for whatever reason, is replaced.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from types import FrameType
 from typing import Any, TypeVar
@@ -52,6 +56,29 @@ def _outcome_of(work: Callable[[Order], None], order: Order) -> str:
     return ""
 
 
+@dataclass(frozen=True, eq=False)
+class _Worker:
+    """A process, and the pipe to it."""
+
+    process: SignalShieldedProcess
+    pipe: Connection
+
+    def answer(self) -> str | BadInput:
+        """Why its piece failed, nothing if it did not; `BadInput` if others would fail for the same reason."""
+        with suppress(EOFError, OSError):
+            if self.pipe.poll():
+                problem: str | BadInput
+                problem, goes_on = self.pipe.recv()
+                if not goes_on:
+                    self.process.join()
+                return problem
+        self.process.join()
+        code = self.process.exitcode
+        if code is not None and code < 0:
+            return f"its process was ended by signal {-code}, perhaps for want of memory"
+        return f"its process ended with code {code}"
+
+
 def _in_processes(
     work: Callable[[Order], None],
     orders: Sequence[Order],
@@ -61,58 +88,85 @@ def _in_processes(
 ) -> None:
     context = SignalShieldedContext()
     waiting = list(reversed(orders))
-    active: dict[int, tuple[SignalShieldedProcess, Order, Connection]] = {}
+    staff: list[_Worker] = []
+    active: list[tuple[_Worker, Order]] = []
     with stop_asked() as asked:
         try:
             while waiting or active:
                 while waiting and len(active) < workers and not asked():
+                    worker = _free(staff, [busy for busy, _ in active], context, work)
+                    try:
+                        worker.pipe.send(waiting[-1])
+                    except ConnectionError:  # it ended since: another one does the piece
+                        worker.process.join()
+                        continue
                     order = waiting.pop()
-                    here, there = context.Pipe(duplex=False)
-                    process = SignalShieldedProcess(target=_piece, args=(work, order, there))
-                    process.start()
-                    there.close()
-                    active[process.sentinel] = (process, order, here)
+                    active.append((worker, order))
                     begun(order)
                 if asked():
-                    _stop([process for process, _, _ in active.values()])
+                    _stop(staff)
                     raise Interrupted
-                for sentinel in wait(list(active), timeout=LOOK_EVERY_S):
-                    assert isinstance(sentinel, int)
-                    process, order, here = active.pop(sentinel)
-                    process.join()
+                for worker, order in _ended(active):
                     if asked():  # a piece that was stopped has not failed
                         continue
-                    problem = _message(here, process.exitcode)
+                    active = [(busy, piece) for busy, piece in active if busy is not worker]
+                    problem = worker.answer()
                     if isinstance(problem, BadInput):
-                        _stop([process for process, _, _ in active.values()])
+                        _stop(staff)
                         raise problem
                     on_end(order, problem)
+            _dismiss(staff)
         finally:  # nothing is left of it after a second Ctrl-C either
-            for process, _, _ in active.values():
-                process.kill()
+            for worker in staff:
+                worker.process.kill()
 
 
-def _stop(processes: Sequence[SignalShieldedProcess]) -> None:
+def _free(
+    staff: list[_Worker],
+    busy: Sequence[_Worker],
+    context: SignalShieldedContext,
+    work: Callable[[Order], None],
+) -> _Worker:
+    """A worker that waits for a piece, or a new one; those that have ended are forgotten."""
+    staff[:] = [worker for worker in staff if worker in busy or worker.process.is_alive()]
+    for worker in staff:
+        if worker not in busy:
+            return worker
+    here, there = context.Pipe()
+    process = SignalShieldedProcess(target=_worker, args=(work, there))
+    process.start()
+    there.close()
+    staff.append(_Worker(process, here))
+    return staff[-1]
+
+
+def _ended(active: Sequence[tuple[_Worker, Order]]) -> list[tuple[_Worker, Order]]:
+    """Pieces whose worker has answered or has ended, at most a moment later."""
+    ready = wait([worker.pipe for worker, _ in active], timeout=LOOK_EVERY_S)
+    return [(worker, order) for worker, order in active if worker.pipe in ready]
+
+
+def _dismiss(staff: Sequence[_Worker]) -> None:
+    """Let workers that have no piece end."""
+    for worker in staff:
+        worker.pipe.close()
+    for worker in staff:
+        worker.process.join()
+
+
+def _stop(staff: Sequence[_Worker]) -> None:
     """Let every process save itself, and wait for it."""
-    for process in processes:
-        process.terminate()
-    for process in processes:
-        process.join()
+    for worker in staff:
+        worker.process.terminate()
+    for worker in staff:
+        worker.process.join()
 
 
-def _message(connection: Connection, code: int | None) -> str | BadInput:
-    """Why a piece failed, nothing if it did not; `BadInput` if the others would fail for the same reason."""
-    with suppress(EOFError, OSError):
-        if connection.poll():
-            problem: str | BadInput = connection.recv()
-            return problem
-    if code is not None and code < 0:
-        return f"its process was ended by signal {-code}, perhaps for want of memory"
-    return "" if code == 0 else f"its process ended with code {code}"
+def _worker(work: Callable[[Any], None], pipe: Connection) -> None:
+    """What a process does until it is dismissed: piece after piece.
 
-
-def _piece(work: Callable[[Any], None], order: Any, tell: Connection) -> None:
-    """What a process does. It stops when it is asked to by the one that started it, not by the terminal."""
+    It stops when it is asked to by the one that started it, not by the terminal.
+    """
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise Interrupted
@@ -121,16 +175,27 @@ def _piece(work: Callable[[Any], None], order: Any, tell: Connection) -> None:
     signal.signal(signal.SIGTERM, stop)
     for number in set(STOPPING) - {signal.SIGTERM}:
         signal.signal(number, signal.SIG_IGN)
-    problem: str | BadInput
     try:
         if hasattr(signal, "pthread_sigmask"):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
-        problem = _outcome_of(work, order)
+        while True:
+            try:
+                order = pipe.recv()
+            except EOFError:
+                return
+            problem, goes_on = _done(work, order)
+            pipe.send((problem, goes_on))
+            if not goes_on:
+                return
     except KeyboardInterrupt:
         os._exit(STOPPED)
+
+
+def _done(work: Callable[[Any], None], order: Any) -> tuple[str | BadInput, bool]:
+    """Why a piece failed, nothing if it did not; and whether this process can do another one."""
+    try:
+        return _outcome_of(work, order), True
     except OSError as error:
-        problem = file_trouble(error)
+        return file_trouble(error), True
     except MemoryError:
-        problem = "its process had not enough memory"
-    if problem:
-        tell.send(problem)
+        return "its process had not enough memory", False
