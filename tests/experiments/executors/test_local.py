@@ -10,12 +10,14 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dmafl.base.errors import BadInput, bad_input
 from dmafl.base.processes.stopping import Interrupted, stop_asked
-from dmafl.experiments.campaign.side_by_side import side_by_side
+from dmafl.experiments.executors.local import Local
+from dmafl.experiments.executors.side_by_side import ATTEMPTS
 from support.patience import PATIENCE_S
 
 
@@ -44,6 +46,10 @@ def piece(order: tuple[Path, str]) -> None:
             file.write(f"{os.getpid()}\n")
         return
     (folder / what).touch()
+
+
+def side_by_side(work: Any, orders: Any, workers: int, on_end: Any) -> None:
+    Local().side_by_side(work, orders, workers, on_end, lambda order: None, Path())
 
 
 def processes(folder: Path) -> list[str]:
@@ -89,8 +95,8 @@ def test_a_process_that_dies_is_told(tmp_path: Path) -> None:
     side_by_side(piece, orders, 2, lambda order, problem: told.append(problem))
     assert sorted(told) == [
         "",
-        "its process ended with code 9",
-        "its process was ended by signal 9, perhaps for want of memory",
+        f"its process ended with code 9 ({ATTEMPTS} times)",
+        f"its process was ended by signal 9, perhaps for want of memory ({ATTEMPTS} times)",
     ]
 
 
@@ -133,14 +139,15 @@ def test_a_stop_that_comes_while_a_piece_still_begins() -> None:
     """Its process begins with the signals blocked: one that is waiting must not be forgotten when it is ready."""
     script = (
         "import os, signal, time\n"
-        "from dmafl.experiments.campaign.side_by_side import _worker\n"
+        "import pickle\n"
+        "from dmafl.experiments.executors.piece_process import serve\n"
         "from dmafl.base.processes.stopping import STOPPING\n"
         "signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)\n"
         "os.kill(os.getpid(), signal.SIGTERM)\n"
         "from multiprocessing import Pipe\n"
         "here, there = Pipe()\n"
-        "here.send('order')\n"
-        "_worker(lambda order: time.sleep(30), there)\n"
+        "here.send_bytes(pickle.dumps((time.sleep, 30)))\n"
+        "serve(there)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 130, done.stderr
