@@ -41,6 +41,11 @@ def piece(order: tuple[Path, str]) -> None:
         raise Interrupted
     if what == "memory":
         raise MemoryError
+    if what == "error":
+        raise KeyError(what)
+    if what == "killed once" and not (folder / "first").exists():
+        (folder / "first").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
     if what == "tell":
         with (folder / "processes").open("a", encoding="utf-8") as file:
             file.write(f"{os.getpid()}\n")
@@ -98,6 +103,29 @@ def test_a_process_that_dies_is_told(tmp_path: Path) -> None:
         f"its process ended with code 9 ({ATTEMPTS} times)",
         f"its process was ended by signal 9, perhaps for want of memory ({ATTEMPTS} times)",
     ]
+
+
+def test_a_piece_that_is_killed_is_done_again(tmp_path: Path) -> None:
+    told: list[str] = []
+    side_by_side(
+        piece, [(tmp_path, "killed once"), (tmp_path, "a")], 2, lambda order, problem: told.append(problem)
+    )
+    assert told == ["", ""]
+    assert {one.name for one in tmp_path.iterdir()} == {"first", "killed once", "a"}
+
+
+def test_an_error_of_a_piece_is_told_by_name_and_not_tried_again(tmp_path: Path) -> None:
+    told: list[str] = []
+    side_by_side(
+        piece, [(tmp_path, "error"), (tmp_path, "a")], 2, lambda order, problem: told.append(problem)
+    )
+    assert sorted(told) == ["", "it ended with KeyError: 'error'"]
+
+
+def test_what_cannot_be_sent_is_told_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="must be picklable where other processes do the work"):
+        side_by_side(piece, [lambda: None], 2, lambda order, problem: None)
+    assert multiprocessing.active_children() == []
 
 
 @pytest.mark.parametrize("workers", [1, 2])
