@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
@@ -30,15 +30,17 @@ WHERE = {
     "local": ("--workers", "2"),
     "ray": ("--on", "ray", "--workers", "2"),
     "slurm": ("--on", "slurm", "--slurm", "cluster=local", "--workers", "2"),
+    "arrays": ("--on", "slurm", "--slurm", "minutes=5"),
 }
-"""Options of a command by executor; jobs of submitit are processes of this machine."""
+"""Options of a command by executor; jobs of submitit are processes of this machine, for `arrays` by way of a pretended
+SLURM."""
 
 
 def need(on: str) -> None:
     """Skip a test without the extra, or, for Ray, where no network namespace can be made."""
-    package = {"ray": "ray", "slurm": "submitit"}.get(on)
+    package = {"ray": "ray", "slurm": "submitit", "arrays": "submitit"}.get(on)
     if package is not None and find_spec(package) is None:
-        pytest.skip(f"needs the extra {on}: `make cluster-test` has it")
+        pytest.skip(f"needs the package {package}: `make cluster-test` has it")
     if on == "ray" and not _can_be_alone():
         pytest.skip("needs a network namespace (unshare --net), since Ray listens on all interfaces")
 
@@ -51,7 +53,9 @@ def _can_be_alone() -> bool:
 
 
 @contextmanager
-def going(on: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+def going(
+    on: str, *arguments: object, environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
     """The command `dmafl` with its work done on an executor; nothing of it is left afterwards."""
     need(on)
     words = [sys.executable, "-m", "dmafl", *map(str, arguments), *WHERE[on]]
@@ -61,7 +65,7 @@ def going(on: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | dict(environment or {}),
     )
     try:
         yield process

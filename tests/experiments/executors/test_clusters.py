@@ -13,6 +13,7 @@ import pytest
 
 from support.clusters import CLUSTER_S, at_work, carried_out_on, contents, going, longer, need, well
 from support.patience import ended, wait_until
+from support.pretended_slurm import group_of, install, states
 from support.processes import descendants, gone
 from support.tiny_files import Files
 
@@ -93,6 +94,26 @@ def test_a_run_that_is_stopped_goes_on_elsewhere_to_the_same_bytes(
     assert (out / "checkpoint" / SEED / "state.json").exists()
     carried_out_on(then, *run_of(files, tmp_path, out), "--resume")
     assert contents(out) == plain_run
+
+
+def test_arrays_of_jobs_one_at_its_time_limit_and_one_killed(
+    plain_sweep: dict[str, bytes], files: Files, tmp_path: Path
+) -> None:
+    """Through submitit's own way to SLURM, with commands that pretend to be SLURM's."""
+    out, cluster = tmp_path / "sweep", tmp_path / "slurm"
+    with going("arrays", *sweep_of(files, tmp_path, out), environment=install(cluster)) as process:
+        wait_until(lambda: (cluster / "jobs" / "100_2.group").exists(), "an array of three jobs", CLUSTER_S)
+        wait_until(lambda: len(list(out.glob("points/*/manifest.json"))) == 3, "three points", CLUSTER_S)
+        os.killpg(group_of(cluster, "100_0"), signal.SIGUSR2)
+        os.killpg(group_of(cluster, "100_1"), signal.SIGKILL)
+        well(process)
+    assert contents(out) == plain_sweep
+    assert states(cluster) == {
+        "100_0": "COMPLETED",
+        "100_1": "FAILED",
+        "100_2": "COMPLETED",
+        "101": "COMPLETED",
+    }
 
 
 def test_a_job_that_comes_to_its_time_limit_saves_itself_and_goes_on(

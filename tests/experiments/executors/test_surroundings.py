@@ -76,6 +76,8 @@ def test_other_versions_are_refused_for_all_pieces(surroundings: Surroundings, n
 def test_a_folder_that_is_not_shared_is_refused(
     surroundings: Surroundings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name in surroundings.environment:
+        monkeypatch.setenv(name, "before")
     with pytest.raises(
         BadInput, match="must be the folder that the command was started in; got No such file"
     ):
@@ -85,6 +87,8 @@ def test_a_folder_that_is_not_shared_is_refused(
 def test_modules_are_looked_for_in_the_same_places(
     surroundings: Surroundings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name in surroundings.environment:
+        monkeypatch.setenv(name, "before")
     monkeypatch.setattr(sys, "path", ["/own"])
-    replace(surroundings, modules=("/own", "/modules")).enter()
+    replace(surroundings, modules=("/own", "/modules"), versions={}).enter()
     assert sys.path == ["/own", "/modules"]

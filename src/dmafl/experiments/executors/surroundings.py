@@ -16,8 +16,8 @@ from dmafl.base.version import __version__
 
 PASSED_ON = ("DMAFL_DATA_DIR", "DMAFL_CACHE_DIR", "XDG_CACHE_HOME")
 """Variables of the environment that say where data and caches are."""
-LIBRARIES = ("torch", "numpy")
-"""Libraries that must have the same version everywhere, since numbers depend on them."""
+SOFTWARE = ("dmafl", "torch", "numpy")
+"""What must have the same version everywhere, since numbers depend on them."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,9 @@ class Surroundings:
         """Those of this process."""
         named = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         # One thread per process: with several, numbers differ in their last digits.
-        return cls(str(Path.cwd()), tuple(sys.path), named | ENVIRONMENT, _versions())
+        return cls(
+            str(Path.cwd()), tuple(sys.path), named | ENVIRONMENT, {name: _version(name) for name in SOFTWARE}
+        )
 
     def set_environment(self) -> None:
         """For processes that this one starts."""
@@ -45,13 +47,13 @@ class Surroundings:
         """Make them those of this process; refuses a machine that has not the same folder or software."""
         self.set_environment()
         host = socket.gethostname()
-        own = _versions()
         for name, version in self.versions.items():
-            if own[name] != version:
+            own = _version(name)
+            if own != version:
                 raise bad_input(
                     f"{name} on {host}",
                     f"must have version {version}, as where the command runs",
-                    ShownAsIs(own[name]),
+                    ShownAsIs(own),
                     "Install the same versions on all machines, e.g. one environment on a shared file system.",
                 )
         try:
@@ -66,5 +68,5 @@ class Surroundings:
         sys.path.extend(path for path in self.modules if path not in sys.path)
 
 
-def _versions() -> dict[str, str]:
-    return {"dmafl": __version__} | {name: metadata.version(name) for name in LIBRARIES}
+def _version(name: str) -> str:
+    return __version__ if name == "dmafl" else metadata.version(name)
