@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -29,8 +29,12 @@ OWN = "local"
 """The address that stands for a Ray of this machine, started for the work and ended after it."""
 SAVING_S = 300.0
 """How long pieces have to save themselves [s]."""
-STORE_BYTES = 128 * 2**20
-"""Memory for objects of a Ray that is started here: only orders pass through it."""
+OWN_SETTINGS = {
+    "_node_ip_address": "127.0.0.1",
+    "include_dashboard": False,
+    "object_store_memory": 128 * 2**20,  # only orders pass through it
+}
+"""Of a Ray that is started here."""
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 """No reports of use over the network; and no note about graphics processors, of which there are none."""
 GUARDED = {"RAY_AUTH_MODE": "token"}
@@ -80,32 +84,45 @@ class Ray:
 def _connected(address: str, workers: int | None) -> Iterator[Any]:
     """The module `ray`, connected to the cluster; nothing is connected afterwards."""
     own = address == OWN
-    os.environ.update(QUIET | (GUARDED if own else {}))
-    started = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": STORE_BYTES}
-    with _handlers_kept():
-        ray = import_module("ray")
-        if ray.is_initialized():
-            rule = "must not be in use in this process already"
-            raise bad_input("ray", rule, ShownAsIs("a connection"), "Call ray.shutdown() first.")
-        try:
-            ray.init(
-                address,
-                log_to_driver=False,
-                logging_level="ERROR",
-                **({"_node_ip_address": "127.0.0.1", **started} if own else {}),
-            )
-        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-            raise bad_input(
-                "ray_address",
-                "must be that of a Ray cluster that can be reached",
-                ShownAsIs(f"{address}: {str(error).strip().splitlines()[0]}"),
-                "Check the address, the token (RAY_AUTH_TOKEN_PATH) and the firewall; local starts a Ray here.",
-            ) from None
-    try:
-        yield ray
-    finally:
+    with _environment(QUIET | GUARDED if own else QUIET):
         with _handlers_kept():
-            ray.shutdown()
+            ray = import_module("ray")
+            if ray.is_initialized():
+                rule = "must not be in use in this process already"
+                raise bad_input("ray", rule, ShownAsIs("a connection"), "Call ray.shutdown() first.")
+            _connect(ray, address, OWN_SETTINGS | {"num_cpus": workers} if own else {})
+        try:
+            yield ray
+        finally:
+            with _handlers_kept():
+                ray.shutdown()
+
+
+def _connect(ray: Any, address: str, settings: Mapping[str, Any]) -> None:
+    try:
+        ray.init(address, log_to_driver=False, logging_level="ERROR", **settings)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        raise bad_input(
+            "ray_address",
+            "must be that of a Ray cluster that can be reached",
+            ShownAsIs(f"{address}: {str(error).strip().splitlines()[0]}"),
+            "Check the address, the token (RAY_AUTH_TOKEN_PATH) and the firewall; local starts a Ray here.",
+        ) from None
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """With these variables, which are as before afterwards."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 @contextmanager
