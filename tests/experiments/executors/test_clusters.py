@@ -18,7 +18,7 @@ from support.processes import descendants, gone
 from support.tiny_files import Files
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
-SLOTS = 200
+SLOTS = 120
 """Aggregations that take a second or so, so that there is a middle."""
 SEED = "fedasync-s0"
 SCHEMES = ("--scheme", "fedasync", "--scheme", "fedbuff")
@@ -26,7 +26,7 @@ SCHEMES = ("--scheme", "fedasync", "--scheme", "fedbuff")
 
 def run_of(files: Files, folder: Path, output: Path) -> tuple[object, ...]:
     scenario = longer(files, folder / "long.toml", SLOTS)
-    return ("run", scenario, "--data-dir", files.data, *SCHEMES, "-o", output, "--checkpoint-s", "0.02")
+    return ("run", scenario, "--data-dir", files.data, *SCHEMES, "-o", output, "--checkpoint-s", "0.1")
 
 
 def sweep_of(files: Files, folder: Path, output: Path) -> tuple[object, ...]:
