@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+CLUSTER ?= .venv-cluster
 OUT    ?= demo-out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
@@ -11,11 +12,12 @@ ifneq ($(wildcard ../shared/data/mnist.npz),)
 export DMAFL_DATA_DIR ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help demo test lint docs bench faults soak clean
+.PHONY: help demo test cluster-test lint docs bench faults soak clean
 
 help:
 	@echo "make demo   set up, then plan and train three models on ten devices beside every baseline, and draw the outcome"
 	@echo "make test   set up, then run the tests"
+	@echo "make cluster-test  set up Ray and submitit in an environment of their own, then run the tests that need them"
 	@echo "make lint   ruff and mypy"
 	@echo "make docs   build the documentation into site/"
 	@echo "make bench  run the benchmarks"
@@ -40,6 +42,9 @@ demo: $(VENV)/.runtime
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
+
+cluster-test: $(CLUSTER)/.cluster
+	$(CLUSTER)/bin/python -m pytest -n 0 -m cluster -rs
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -74,5 +79,11 @@ $(VENV)/.dev: $(VENV)/.runtime
 	$(PIP) install --constraint constraints.txt --editable ".[dev]"
 	touch $@
 
+$(CLUSTER)/.cluster: pyproject.toml constraints.txt constraints-cluster.txt
+	$(PYTHON) -m venv $(CLUSTER)
+	$(CLUSTER)/bin/python -m pip --disable-pip-version-check --quiet install --constraint constraints.txt torch
+	$(CLUSTER)/bin/python -m pip --disable-pip-version-check --quiet install --constraint constraints.txt --constraint constraints-cluster.txt --editable ".[dev,ray,slurm]"
+	touch $@
+
 clean:
-	rm -rf $(VENV) site demo-out faults-out soak-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(CLUSTER) site demo-out faults-out soak-out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from dmafl.calibration.measured import Measured, read_measured, write_measured
     from dmafl.data.dataset import Dataset
     from dmafl.experiments.compare.compare import Comparison, compare
+    from dmafl.experiments.executors.ray import Ray
+    from dmafl.experiments.executors.slurm import Slurm
     from dmafl.experiments.run.run import Run, run
     from dmafl.experiments.run.verify import verify_run
     from dmafl.experiments.sizing.size import size
@@ -44,11 +46,13 @@ _HOMES = {
     "Components": "dmafl.training.components",
     "Dataset": "dmafl.data.dataset",
     "Measured": "dmafl.calibration.measured",
+    "Ray": "dmafl.experiments.executors.ray",
     "Run": "dmafl.experiments.run.run",
     "Plan": "dmafl.schedule.plan",
     "Profile": "dmafl.machine.profiled",
     "Scenario": "dmafl.scenario.model",
     "Schedule": "dmafl.schedule.jobs",
+    "Slurm": "dmafl.experiments.executors.slurm",
     "State": "dmafl.planning.replan",
     "Sizing": "dmafl.experiments.sizing.sizing",
     "Sweep": "dmafl.experiments.sweep.sweep_folder",
@@ -82,10 +86,12 @@ __all__ = [
     "Measured",
     "Plan",
     "Profile",
+    "Ray",
     "Run",
     "Scenario",
     "Schedule",
     "Sizing",
+    "Slurm",
     "State",
     "Sweep",
     "World",

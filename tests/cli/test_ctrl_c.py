@@ -101,7 +101,7 @@ INSIDE = {
     ),
     "sweep": (
         ["sweep", "s.toml", "--set", "tasks.*.slots=2,3", "--scheme", "fedasync"],
-        "dmafl.experiments.campaign.campaign.side_by_side",
+        "dmafl.experiments.executors.local.Local.side_by_side",
         "; what is done is kept in sweep",
     ),
     "reproduce": (

@@ -9,6 +9,7 @@ SOLVERS = ("auto", "sca", "exhaustive")
 QUALITIES = ("calibrated", "sharp", "printed")
 DISSIMILARITIES = ("gram", "diagonal")
 TRACKERS = ("tensorboard", "mlflow", "wandb")
+EXECUTORS = ("local", "ray", "slurm")
 DATA = ("mnist", "fashion_mnist", "svhn")
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from dmafl.base.errors import ShownAsIs, bad_input, visible
-from dmafl.cli.shared import AsCsv, AsJson, DataDir, one_thread, printer, process_count
+from dmafl.cli.executor_options import On, RayAddress, ShardOption, SlurmSettings, at_once, executor_of
+from dmafl.cli.shared import AsCsv, AsJson, DataDir, one_thread, printer
 from dmafl.cli.stopping import Stopped
-
-if TYPE_CHECKING:
-    from dmafl.experiments.reproduction.shard import Shard
 
 COMMITTED = Path("results")
 """Outcomes and constants that come with a clone."""
@@ -37,8 +35,14 @@ def reproduce(
         typer.Option(help="Folder of outcomes: the cache. Default: results, or OUTPUT/results if --quick."),
     ] = None,
     cached: Annotated[bool, typer.Option("--cached", help="Run nothing: use what is in the cache.")] = False,
-    workers: Annotated[int, typer.Option(help="Study runs at once; 0: as many as cores.", min=0)] = 0,
-    shard: Annotated[str, typer.Option(help="K/N: take only this part of what is missing.")] = "1/1",
+    workers: Annotated[
+        int,
+        typer.Option(help="Study runs at once; 0: as many as cores, or as the cluster has places.", min=0),
+    ] = 0,
+    on: On = "local",
+    ray_address: RayAddress = None,
+    slurm: SlurmSettings = None,
+    shard: ShardOption = "1/1",
     data_dir: DataDir = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
@@ -53,6 +57,7 @@ def reproduce(
 
     from dmafl.base.processes.stopping import Interrupted
     from dmafl.cli.seeds import parse_seeds
+    from dmafl.experiments.campaign.shard import Shard
     from dmafl.experiments.reproduction.presets import study_of
     from dmafl.experiments.reproduction.reproduce import reproduce as carry_out
     from dmafl.experiments.reproduction.results import Results
@@ -64,7 +69,8 @@ def reproduce(
     if seeds is not None:
         study = replace(study, seeds=tuple(parse_seeds(seeds)))
     names = None if only is None else named(only)
-    study_runs, part = needed(study, names), _shard(shard)
+    study_runs, part = needed(study, names), Shard.parse(shard)
+    where = executor_of(on, ray_address, slurm)
     failures: list[str] = []
     out = printer(as_json, as_csv)
     kept = Results(results if results is not None else output / "results" if quick else COMMITTED)
@@ -81,7 +87,8 @@ def reproduce(
                     kept,
                     study_runs=study_runs,
                     work=output / "work",
-                    workers=process_count(workers),
+                    workers=at_once(where, workers),
+                    on=where,
                     data_dir=data_dir,
                     shard=part,
                     watcher=view,
@@ -94,12 +101,3 @@ def reproduce(
         sys.stderr.write(f"failed: {visible(failure, lines=True)}\n")
     if failures:
         raise typer.Exit(1)
-
-
-def _shard(text: str) -> Shard:
-    from dmafl.experiments.reproduction.shard import Shard
-
-    number, _, count = text.partition("/")
-    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
-        raise bad_input("shard", "must be K/N with 1 <= K <= N", text, "For two machines: 1/2 and 2/2.")
-    return Shard(int(number) - 1, int(count))

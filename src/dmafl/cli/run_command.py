@@ -9,6 +9,7 @@ import typer
 
 from dmafl.base.errors import ShownAsIs, bad_input, visible
 from dmafl.cli.completion import TRACKERS, offer
+from dmafl.cli.executor_options import On, RayAddress, SlurmSettings, at_once, executor_of
 from dmafl.cli.report_command import HOST, SERVED_CHECKPOINT_S, Host, Port, Serve, served, write_served
 from dmafl.cli.shared import (
     AsCsv,
@@ -20,7 +21,6 @@ from dmafl.cli.shared import (
     measured_in,
     one_thread,
     printer,
-    process_count,
     say_data,
 )
 from dmafl.cli.stopping import Stopped
@@ -49,7 +49,16 @@ def run(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder of the run. [default: runs/NAME]")
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes that train; 0: as many as cores.", min=0)] = 0,
+    workers: Annotated[
+        int,
+        typer.Option(
+            help="Processes that train; 0: as many as cores. Elsewhere schemes and seeds at a time; 0: all places.",
+            min=0,
+        ),
+    ] = 0,
+    on: On = "local",
+    ray_address: RayAddress = None,
+    slurm: SlurmSettings = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")] = False,
     data_dir: DataDir = None,
     checkpoint_s: Annotated[float, typer.Option(help="Seconds between two checkpoints.", min=0.0)] = 20.0,
@@ -92,6 +101,7 @@ def run(
         name = "--port" if port is not None else "--host"
         given = ShownAsIs(str(port) if port is not None else host)
         raise bad_input(name, "needs --serve", given, f"Add --serve, or leave {name} out.")
+    where = executor_of(on, ray_address, slurm)
     loaded, out = load(scenario), printer(as_json, as_csv)
     say_data(out, loaded, data_dir)
     folder = output if output is not None else Path("runs") / file_name(loaded.name)
@@ -109,7 +119,8 @@ def run(
                 measure="first" if measure else "if needed",
                 effort=effort,
                 output=folder,
-                workers=process_count(workers),
+                workers=at_once(where, workers),
+                on=where,
                 resume=resume,
                 data_dir=data_dir,
                 checkpoint_every_s=min(checkpoint_s, SERVED_CHECKPOINT_S) if serve else checkpoint_s,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.base.processes.one_thread import ENVIRONMENT
 from dmafl.cli.completion import DISSIMILARITIES, QUALITIES, offer
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def measured_in(
 
 def one_thread() -> None:
     """Let numerical libraries use one thread per process; to be called before they are loaded."""
-    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+    os.environ.update(ENVIRONMENT)
 
 
 def process_count(workers: int) -> int:

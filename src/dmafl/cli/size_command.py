@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dmafl.base.errors import bad_input, visible
+from dmafl.cli.executor_options import On, RayAddress, SlurmSettings, at_once, executor_of
 from dmafl.cli.goal_options import (
     AccuracyGoal,
     Confidence,
@@ -31,7 +32,6 @@ from dmafl.cli.shared import (
     measured_in,
     one_thread,
     printer,
-    process_count,
     say_data,
 )
 from dmafl.cli.stopping import Stopped
@@ -68,7 +68,15 @@ def size(
         typer.Option(help="Train also with devices up to this share slower and hungrier, e.g. 0.2."),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the sizing.")] = Path("sizing"),
-    workers: Annotated[int, typer.Option(help="Plans and seeds at a time; 0: as many as cores.", min=0)] = 0,
+    workers: Annotated[
+        int,
+        typer.Option(
+            help="Plans and seeds at a time; 0: as many as cores, or as the cluster has places.", min=0
+        ),
+    ] = 0,
+    on: On = "local",
+    ray_address: RayAddress = None,
+    slurm: SlurmSettings = None,
     effort: Effort = 30.0,
     time_limit: TimeLimit = None,
     measured: MeasuredFile = None,
@@ -89,6 +97,7 @@ def size(
     from dmafl.reports.terminal.size_view import SizeView
     from dmafl.scenario.toml import load
 
+    where = executor_of(on, ray_address, slurm)
     asked = with_goals(
         load(scenario),
         accuracy=accuracy,
@@ -112,7 +121,8 @@ def size(
                 confirm=confirm,
                 off=off,
                 output=output,
-                workers=process_count(workers),
+                workers=at_once(where, workers),
+                on=where,
                 measured=measured_in(out, measured, asked, data_dir),
                 effort=effort,
                 time_limit_s=time_limit,

@@ -9,6 +9,7 @@ import typer
 
 from dmafl.base.errors import visible
 from dmafl.cli.completion import offer
+from dmafl.cli.executor_options import On, RayAddress, ShardOption, SlurmSettings, at_once, executor_of
 from dmafl.cli.shared import (
     AsCsv,
     AsJson,
@@ -20,7 +21,6 @@ from dmafl.cli.shared import (
     measured_in,
     one_thread,
     printer,
-    process_count,
     say_data,
 )
 from dmafl.cli.stopping import Stopped
@@ -42,7 +42,13 @@ def sweep(
     seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 3 or 0-4 or 1,5,7.")] = None,
     plan_only: Annotated[bool, typer.Option("--plan-only", help="Plan every point, train nothing.")] = False,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the sweep.")] = Path("sweep"),
-    workers: Annotated[int, typer.Option(help="Points at a time; 0: as many as cores.", min=0)] = 0,
+    workers: Annotated[
+        int, typer.Option(help="Points at a time; 0: as many as cores, or as the cluster has places.", min=0)
+    ] = 0,
+    on: On = "local",
+    ray_address: RayAddress = None,
+    slurm: SlurmSettings = None,
+    shard: ShardOption = "1/1",
     effort: Effort = 30.0,
     quality: QualityName = "calibrated",
     measured: MeasuredFile = None,
@@ -57,11 +63,13 @@ def sweep(
     one_thread()
     from dmafl.cli.seeds import parse_seeds
     from dmafl.cli.settings import parse_settings
+    from dmafl.experiments.campaign.shard import Shard
     from dmafl.experiments.sweep.sweep import sweep as sweep_scenario
     from dmafl.reports.terminal.sweep_table import sweep_table
     from dmafl.reports.terminal.sweep_view import SweepView
     from dmafl.scenario.toml import load
 
+    where = executor_of(on, ray_address, slurm)
     loaded, values, out = load(scenario), parse_settings(settings), printer(as_json, as_csv)
     say_data(out, loaded, data_dir)
     try:
@@ -73,7 +81,9 @@ def sweep(
                 seeds=parse_seeds(seeds) if seeds is not None else None,
                 plan_only=plan_only,
                 output=output,
-                workers=process_count(workers),
+                workers=at_once(where, workers),
+                on=where,
+                shard=Shard.parse(shard),
                 effort=effort,
                 quality=quality,
                 data_dir=data_dir,

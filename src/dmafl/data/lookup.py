@@ -8,7 +8,7 @@ import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -19,6 +19,7 @@ from dmafl.data import catalogue, npz
 from dmafl.data.catalogue import KNOWN, OWN_LICENCE
 from dmafl.data.dataset import Dataset
 from dmafl.data.folders import folders
+from dmafl.data.kept import KEPT
 from dmafl.data.street_digits import EMBEDDED_SHA256, street_digits
 
 EMBEDDED = "embedded"
@@ -58,7 +59,8 @@ def find(name: str, data_dir: str | Path | None = None, *, full: bool = False) -
     for folder in places:
         path = folder / f"{name}.npz"
         if path.exists():
-            return _cut(_load(name, read_bytes(path, "data"), str(path)), full)
+            read = partial(_read, name, path)
+            return _cut(KEPT.of(path, read), full)
     if name == catalogue.STREET_DIGITS.name:
         return street_digits(find("mnist", data_dir)) if full else _rendered()
     if name in KNOWN and KNOWN[name].embedded:
@@ -110,6 +112,10 @@ def available(data_dir: str | Path | None = None) -> tuple[Listing, ...]:
                 )
             )
     return tuple(listings)
+
+
+def _read(name: str, path: Path) -> Dataset:
+    return _load(name, read_bytes(path, "data"), str(path))
 
 
 def _load(name: str, content: bytes, source: str) -> Dataset:

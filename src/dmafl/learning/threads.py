@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import torch
 
-ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-"""Set these before a worker process starts: NumPy's library reads them once, when it is loaded."""
-
 
 def compute_with_one_thread() -> None:
     """Make torch compute with one thread in this process; call it first in a worker."""

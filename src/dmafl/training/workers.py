@@ -14,11 +14,11 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from dmafl.base.processes.one_thread import ENVIRONMENT
 from dmafl.base.processes.pool import WorkerPool
 from dmafl.base.processes.stopping import STOPPING
 from dmafl.learning.arrays import Vector
 from dmafl.learning.divergence import LocalModelDiverged
-from dmafl.learning.threads import ENVIRONMENT
 from dmafl.scenario.model import Scenario
 from dmafl.training.components import Components
 from dmafl.training.trainer import Tested, TestingOrder, Trainer, TrainingOrder

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from dmafl.experiments.campaign.side_by_side import side_by_side
+from dmafl.experiments.executors.local import Local
 from dmafl.training.workers import ignore_signals, process_pool
 
 
@@ -25,4 +25,4 @@ if __name__ == "__main__":
     folders = [Path(sys.argv[1]) / name for name in ("a", "b")]
     for folder in folders:
         folder.mkdir()
-    side_by_side(piece, folders, 2, lambda order, problem: None)
+    Local().side_by_side(piece, folders, 2, lambda order, problem: None, lambda order: None, Path())

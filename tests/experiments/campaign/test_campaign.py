@@ -11,6 +11,7 @@ import pytest
 from dmafl.base.errors import bad_input
 from dmafl.base.watching import Watcher
 from dmafl.experiments.campaign.campaign import carry_out, missing
+from dmafl.experiments.executors.local import Local
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class Note:
     @property
     def name(self) -> str:
         return f"note {self.text}"
+
+    @property
+    def goes_on(self) -> bool:
+        return False
 
     def is_done(self) -> bool:
         return (self.folder / self.key).exists()
@@ -65,11 +70,11 @@ def notes(folder: Path, texts: Sequence[str], failing: str = "") -> list[Note]:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_is_there_is_not_done_again(tmp_path: Path, workers: int) -> None:
-    assert carry_out("notes", notes(tmp_path, ["a"]), workers, Watcher()) == {}
+    assert carry_out("notes", notes(tmp_path, ["a"]), Local(), workers, tmp_path, Watcher()) == {}
     without = missing(notes(tmp_path, ["a", "b", "B", "c"]))
     assert [piece.text for piece in without] == ["b", "c"], "one for each key, in order"
     assert not (tmp_path / "a.part").exists(), "what was left beside an outcome goes"
-    carry_out("notes", without, workers, Watcher(), there=1)
+    carry_out("notes", without, Local(), workers, tmp_path, Watcher(), there=1)
     assert {path.name: path.read_text() for path in tmp_path.glob("?")} == {"a": "a", "b": "b", "c": "c"}
     assert missing(notes(tmp_path, ["c", "b", "a"])) == []
 
@@ -77,7 +82,9 @@ def test_what_is_there_is_not_done_again(tmp_path: Path, workers: int) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_piece_that_fails_is_reported_and_the_others_go_on(tmp_path: Path, workers: int) -> None:
     seen = Seen()
-    problems = carry_out("notes", notes(tmp_path, ["a", "b", "c"], failing="b"), workers, seen, there=4)
+    problems = carry_out(
+        "notes", notes(tmp_path, ["a", "b", "c"], failing="b"), Local(), workers, tmp_path, seen, there=4
+    )
     assert list(problems) == ["b"]
     assert "must not fail" in problems["b"]
     assert seen.lines[0] == "notes: 4 of 7"

@@ -9,11 +9,11 @@ import pytest
 
 import dmafl
 from dmafl.base.files import canonical_json, sha256_of
+from dmafl.experiments.campaign.shard import Shard
 from dmafl.experiments.reproduction.design import PARTITIONS
 from dmafl.experiments.reproduction.outcome import CURVE, TOTALS
 from dmafl.experiments.reproduction.presets import study_of
 from dmafl.experiments.reproduction.results import Results
-from dmafl.experiments.reproduction.shard import Shard
 from dmafl.experiments.reproduction.study_run import StudyRun
 
 STUDY_RUN = StudyRun("phone", "dirichlet", "dma-fl", 1, changes=(("tasks.mnist.slots", 7),))

@@ -18,7 +18,7 @@ from dmafl.cli.app import app
 from dmafl.data.dataset import ARRAYS
 from dmafl.data.lookup import find
 from dmafl.data.npz import write
-from dmafl.experiments.campaign import side_by_side
+from dmafl.experiments.executors import side_by_side
 from dmafl.experiments.reproduction.design import TASKS, Study
 from dmafl.experiments.reproduction.kept_outcomes import kept_outcomes
 from dmafl.experiments.reproduction.reproduce import reproduce

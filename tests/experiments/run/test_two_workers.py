@@ -16,7 +16,7 @@ from dmafl.base.errors import BadInput
 from dmafl.base.files import LOCK
 from dmafl.base.processes.stopping import Interrupted
 from dmafl.base.watching import Watcher
-from dmafl.experiments.run import active_run, execute
+from dmafl.experiments.run import active_run, here
 from dmafl.experiments.run.folder import RunFolder
 from dmafl.schemes.registry import scheme_named
 from dmafl.schemes.scheme import SchemeContext
@@ -146,8 +146,8 @@ def slowly(output: Path, patch: pytest.MonkeyPatch, stop: int, **more: Any) -> A
             pass
 
     asked = Asked(stop)
-    patch.setattr(execute, "open_workers", Opened)
-    patch.setattr(execute, "stop_asked", lambda: asked)
+    patch.setattr(here, "open_workers", Opened)
+    patch.setattr(here, "stop_asked", lambda: asked)
     stuff = {"models": dict.fromkeys(SMALL.tasks, softmax), "datasets": dict.fromkeys(SMALL.tasks, dataset())}
     settings: dict[str, Any] = {"schemes": ["fedasync", "fedavg-partial"], "workers": 2, **stuff, **more}
     run_with(SMALL, output=output, **settings)

@@ -11,7 +11,7 @@ import pytest
 import dmafl
 from dmafl.base.errors import BadInput
 from dmafl.base.files import LOCK
-from dmafl.experiments.campaign import campaign
+from dmafl.experiments.executors.local import Local
 from dmafl.experiments.sweep.sweep_folder import Sweep
 from support.patience import PATIENCE_S
 from support.processes import descendants, gone, wait_for
@@ -102,7 +102,7 @@ def test_leftovers_of_points_that_are_done_go(
     for left in (point / "parts" / "fedasync-s0", point / "checkpoint"):
         left.mkdir(parents=True)
     (point / ".manifest.json.abcdefgh.part").write_text("half")
-    monkeypatch.setattr(campaign, "side_by_side", lambda *_: None)
+    monkeypatch.setattr(Local, "side_by_side", lambda *_: None)
     one_point(files, tmp_path / "sweep")
     assert not {one.name for one in point.iterdir()} & {
         "parts",

@@ -17,6 +17,8 @@ from typing import Any
 
 NAMES = ("openblas_{}_num_threads", "openblas_{}_num_threads64_")
 PREFIXES = ("", "scipy_")
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""Set these before a process starts: numerical libraries read them once, when they are loaded."""
 
 
 @contextmanager

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from dmafl.base.watching import Watcher
-from dmafl.experiments.campaign.side_by_side import side_by_side
+from dmafl.data.kept import KEPT
+from dmafl.experiments.executors.executor import Executor
 
 
 class Piece(Protocol):
@@ -25,6 +27,11 @@ class Piece(Protocol):
     @property
     def name(self) -> str:
         """For a person."""
+        ...
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it goes on where it was stopped, and not from its start."""
         ...
 
     def is_done(self) -> bool:
@@ -58,12 +65,19 @@ def missing(pieces: Sequence[AnyPiece]) -> list[AnyPiece]:
 
 
 def carry_out(
-    kind: str, pieces: Sequence[Piece], workers: int, watcher: Watcher, *, there: int = 0
+    kind: str,
+    pieces: Sequence[Piece],
+    on: Executor,
+    workers: int | None,
+    folder: Path,
+    watcher: Watcher,
+    *,
+    there: int = 0,
 ) -> dict[str, str]:
-    """Do all `pieces`, `workers` at a time; returns why some failed, by key.
+    """Do all `pieces` on an executor, `workers` at a time; returns why some failed, by key.
 
-    `kind` is what the watcher calls them, and `there` the number of pieces that were done before. Ctrl-C and SIGTERM
-    let the pieces save themselves and raise `Interrupted`.
+    `folder` takes what the executor must keep meanwhile. `kind` is what the watcher calls the pieces, and `there` the
+    number of those that were done before. Ctrl-C and SIGTERM let the pieces save themselves and raise `Interrupted`.
     """
     problems: dict[str, str] = {}
 
@@ -73,11 +87,15 @@ def carry_out(
         watcher.ended(kind, piece.name, problem)
 
     watcher.total(kind, there + len(pieces), there)
-    side_by_side(_work, pieces, workers, ended, lambda piece: watcher.begun(kind, piece.name))
+    try:
+        on.side_by_side(_work, pieces, workers, ended, lambda piece: watcher.begun(kind, piece.name), folder)
+    finally:
+        KEPT.forget()  # where this process did the pieces itself
     return problems
 
 
 def _work(piece: Piece) -> None:
-    """What a process does."""
+    """What a process does, piece after piece: libraries are loaded and data sets read once."""
+    KEPT.keep()
     piece.carry_out()
     gc.collect()  # the data of a piece refer to one another in cycles, and the next piece may be in the same process

@@ -35,6 +35,11 @@ class StudyPiece:
         """For a person."""
         return self.study_run.name
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether it goes on where it was stopped: a plan is made from its start."""
+        return self.study_run.trained
+
     def is_done(self) -> bool:
         """Whether its outcome is kept; a damaged one counts as none, and is reported."""
         return Results(self.results).find(self.key, self.study_run) is not None

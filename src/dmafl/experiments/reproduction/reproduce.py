@@ -12,12 +12,15 @@ from dmafl.calibration.measure import measure
 from dmafl.calibration.measured import write_measured
 from dmafl.data.lookup import find
 from dmafl.experiments.campaign.campaign import carry_out, missing
+from dmafl.experiments.campaign.shard import Shard
+from dmafl.experiments.executors.executor import Executor
+from dmafl.experiments.executors.local import processes_here
+from dmafl.experiments.executors.registry import executor_named
 from dmafl.experiments.reproduction.design import Study
 from dmafl.experiments.reproduction.kept_outcomes import key_of
 from dmafl.experiments.reproduction.piece import StudyPiece
 from dmafl.experiments.reproduction.results import Results
 from dmafl.experiments.reproduction.selection import needed
-from dmafl.experiments.reproduction.shard import Shard
 from dmafl.experiments.reproduction.study_run import StudyRun
 
 
@@ -27,14 +30,20 @@ def reproduce(
     *,
     study_runs: Iterable[StudyRun] | None = None,
     work: Path,
-    workers: int = 1,
+    workers: int | None = None,
+    on: str | Executor = "local",
     data_dir: Path | None = None,
     shard: Shard | None = None,
     watcher: Watcher | None = None,
 ) -> list[str]:
-    """Carry out those of `study_runs` (all of the study, by default) that have no outcome; returns what failed."""
+    """Carry out those of `study_runs` (all of the study, by default) that have no outcome; returns what failed.
+
+    `on` and `workers` are those of `dmafl.sweep`.
+    """
     watcher = watcher if watcher is not None else Watcher()
     shard = shard if shard is not None else Shard()
+    on = executor_named(on)
+    here = processes_here(on, workers)
     with locked(work):
         pieces = []
         for study_run in needed(study) if study_runs is None else study_runs:
@@ -42,7 +51,7 @@ def reproduce(
             if study_run.planned:
                 constants = results.measured_file(study_run.preset, study_run.partition)
                 if not constants.exists():
-                    _measure(study, study_run.partition, constants, workers, data_dir, watcher)
+                    _measure(study, study_run.partition, constants, here, data_dir, watcher)
             key = key_of(results, study_run)
             pieces.append(
                 StudyPiece(study_run, key, results.path, work, study.tuning_seed, constants, data_dir)
@@ -50,7 +59,7 @@ def reproduce(
         without = [piece for piece in missing(pieces) if shard.takes(piece.key)]
         if without:
             _check_data(study, data_dir)
-        problems = carry_out("study runs", without, workers, watcher)
+        problems = carry_out("study runs", without, on, workers, work, watcher)
     return [f"{piece.name}: {problems[piece.key]}" for piece in without if piece.key in problems]
 
 

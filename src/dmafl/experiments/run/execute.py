@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from dmafl.base.errors import bad_input
+from dmafl.base.errors import BadInput, bad_input
 from dmafl.base.files import locked
-from dmafl.base.processes.stopping import stop_asked
-from dmafl.experiments.run.active_run import Means
+from dmafl.experiments.executors.local import Local
 from dmafl.experiments.run.begin import first_manifest
 from dmafl.experiments.run.constants import RunConstants, constants_of
-from dmafl.experiments.run.contexts import Contexts
+from dmafl.experiments.run.elsewhere import run_elsewhere
 from dmafl.experiments.run.expected_loss import fill_in
 from dmafl.experiments.run.folder import RunFolder, checksum_of
+from dmafl.experiments.run.here import FolderMeans, run_here
 from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.progress import Progress
 from dmafl.experiments.run.request import Request
 from dmafl.experiments.run.resuming import manifest_to_resume
 from dmafl.experiments.run.settings import Settings
-from dmafl.experiments.run.side_by_side import SideBySide
 from dmafl.experiments.run.statuses import RunStatus
-from dmafl.training.workers import Trainers, open_workers
+from dmafl.training.workers import Trainers
 
 
 def execute(request: Request, folder: RunFolder, settings: Settings, resume: bool = False) -> None:
@@ -48,8 +48,10 @@ def execute(request: Request, folder: RunFolder, settings: Settings, resume: boo
             constants = constants_of(request, trainers, settings, begun_with)
             manifest = folder.go_on(manifest)
         folder.clean()
-        runs = _side_by_side(request, settings, trainers, constants, Progress(folder, manifest), folder)
-        _finish(runs, constants)
+        progress = Progress(folder, manifest)
+        means = FolderMeans(request, folder, settings, trainers, constants.for_planning)
+        failures = (run_here if isinstance(settings.on, Local) else run_elsewhere)(means, progress)
+        _finish(request, folder, progress, failures, constants)
 
 
 def _begun(folder: RunFolder, manifest: Manifest, constants: RunConstants) -> Manifest:
@@ -60,41 +62,19 @@ def _begun(folder: RunFolder, manifest: Manifest, constants: RunConstants) -> Ma
     return replace(manifest, measured=checksums)
 
 
-def _side_by_side(
+def _finish(
     request: Request,
-    settings: Settings,
-    trainers: Trainers,
-    constants: RunConstants,
-    progress: Progress,
     folder: RunFolder,
-) -> SideBySide:
-    """Carry out the runs of all schemes and seeds."""
-    with (
-        open_workers(settings.workers, trainers, request.scenario, request.components) as workers,
-        stop_asked() as asked,
-    ):
-        contexts = Contexts(
-            folder,
-            constants.for_planning,
-            trainers.of,
-            request.effort,
-            request.quality,
-            request.dissimilarity,
-            asked,
-        )
-        runs = SideBySide(Means(request, folder, settings, trainers, workers, contexts), progress, asked)
-        runs.carry_out()
-    return runs
-
-
-def _finish(runs: SideBySide, constants: RunConstants) -> None:
+    progress: Progress,
+    failures: Sequence[BadInput],
+    constants: RunConstants,
+) -> None:
     """Join the tables and add predictions and bounds; raises the first failure, if a scheme run has failed."""
-    folder, progress = runs.means.folder, runs.progress
     scheme_runs = progress.manifest.scheme_runs
-    folder.compact([name for name in runs.means.request.names if scheme_runs[name].outcome is not None])
+    folder.compact([name for name in request.names if scheme_runs[name].outcome is not None])
     if constants.by_seed:
         fill_in(folder, progress.manifest, dict(constants.by_seed))
-    progress.run_ended(RunStatus.FAILED if runs.failures else RunStatus.FINISHED)
-    if runs.failures:
-        raise runs.failures[0]
+    progress.run_ended(RunStatus.FAILED if failures else RunStatus.FINISHED)
+    if failures:
+        raise failures[0]
     folder.clear_parts()

@@ -15,6 +15,9 @@ from dmafl.base.errors import ShownAsIs, bad_input, must_be_one_of
 from dmafl.base.showing import Rows, html_of, line, names, pandas
 from dmafl.base.watching import Watcher
 from dmafl.calibration.measured import Measured
+from dmafl.experiments.executors.executor import Executor
+from dmafl.experiments.executors.local import processes_here
+from dmafl.experiments.executors.registry import executor_named
 from dmafl.experiments.run.execute import execute
 from dmafl.experiments.run.folder import RunFolder
 from dmafl.experiments.run.goals import plan_that_decides
@@ -130,7 +133,8 @@ def run(
     schemes: Sequence[str] | None = None,
     seeds: Sequence[int] | None = None,
     output: str | Path = "run",
-    workers: int = 1,
+    workers: int | None = None,
+    on: str | Executor = "local",
     resume: bool = False,
     data_dir: str | Path | None = None,
     components: Components = NOTHING,
@@ -162,6 +166,9 @@ def run(
     schemes and seeds train for its numbers of aggregations, and plan with the weights that it found.
     Plans are made with this `effort` for every seed, with `quality` and `dissimilarity` as for `dmafl.plan`.
     Without `gradient_norms` tests are faster, and `grad_norm2` is not estimated.
+    `on` says where schemes and seeds are run: `local`, by `workers` processes that train for all of them (1 without);
+    `ray`, `slurm`, or `Ray` or `Slurm` with settings, where each scheme and seed is a piece of work of its own, and
+    `workers` of them are run at a time.
     `trackers` names where metrics are sent too: tensorboard, mlflow, wandb.
     """
     if isinstance(scenario, Plan):
@@ -169,6 +176,7 @@ def run(
             raise bad_input("plan", "must be given once", ShownAsIs("two plans"), "Write `run(plan)`.")
         plan = scenario
         scenario = plan.world.scenario
+    where = executor_named(on)
     components = components.looking_in(data_dir)
     scenario = components.filled(scenario)
     brought = components.schemes
@@ -183,7 +191,7 @@ def run(
             effort=effort,
             quality=quality,
             dissimilarity=dissimilarity,
-            workers=workers,
+            workers=processes_here(where, workers),
         )
     seed_of_plan = plan.world.scenario.seed if plan is not None else scenario.seed
     wanted = tuple(seeds) if seeds is not None else (seed_of_plan,)
@@ -203,7 +211,14 @@ def run(
         gradient_norms,
     )
     opened = tuple(open_tracker(name, Path(output), scenario.name) for name in trackers)
-    settings = Settings(workers, checkpoint_every_s, watcher if watcher is not None else Watcher(), opened)
+    settings = Settings(
+        processes_here(where, workers),
+        where,
+        workers,
+        checkpoint_every_s,
+        watcher if watcher is not None else Watcher(),
+        opened,
+    )
     try:
         execute(request, RunFolder(Path(output)), settings, resume)
     finally:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dmafl.base.watching import Watcher
+from dmafl.experiments.executors.executor import Executor
+from dmafl.experiments.executors.local import Local
 from dmafl.experiments.run.trackers import Tracker
 
 CHECKPOINT_EVERY_S = 20.0
@@ -17,6 +19,11 @@ class Settings:
     """How a run is carried out; none of it changes its results."""
 
     workers: int = 1
+    """Processes of this machine that train, or that measure for an executor elsewhere."""
+    on: Executor = field(default_factory=Local)
+    """Where schemes and seeds are run."""
+    at_once: int | None = None
+    """How many of them at a time on an executor elsewhere; None: as many as there are places."""
     checkpoint_every_s: float = CHECKPOINT_EVERY_S
     watcher: Watcher = field(default_factory=Watcher)
     trackers: tuple[Tracker, ...] = ()

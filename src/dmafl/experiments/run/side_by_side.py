@@ -1,16 +1,16 @@
-"""All runs of schemes and seeds side by side: as many at once as there are workers."""
+"""Runs of schemes and seeds side by side in this process: as many at once as there are workers."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from dmafl.base.errors import BadInput, ShownAsIs, bad_input
+from dmafl.base.errors import BadInput
 from dmafl.base.processes.stopping import Interrupted
 from dmafl.experiments.run.active_run import ActiveRun, Means
-from dmafl.experiments.run.progress import Progress
 from dmafl.experiments.run.settings import SCHEME_RUNS
 from dmafl.experiments.run.statuses import SchemeRunStatus
 from dmafl.server.messages import Result
@@ -21,21 +21,53 @@ GROUP_SIGNAL_S = 2.0
 """How long after the death of a worker a signal to this process still belongs to the same stop [s]."""
 
 
+class WorkersDied(Exception):
+    """A worker process was killed, so that the runs called `names` have lost what they had since they were saved."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(*names)
+        self.names = tuple(names)
+
+
+class Noting(Protocol):
+    """Notes how far runs have come: in the manifest, or to be told."""
+
+    def status(self, name: str) -> SchemeRunStatus:
+        """How far a scheme run has come."""
+        ...
+
+    def scheme_run_ended(
+        self, name: str, status: SchemeRunStatus, outcome: SchemeOutcome | None = None
+    ) -> None:
+        """A scheme run has ended, well or not; without `outcome` it could not begin."""
+        ...
+
+    def note_outputs(self) -> None:
+        """Outputs were written."""
+        ...
+
+
 @dataclass
 class SideBySide:
     """Which runs wait, which are under way, and which cannot go on."""
 
     means: Means
-    progress: Progress
+    names: Sequence[str]
+    """The runs of schemes and seeds that are to be done."""
+    progress: Noting
     """Notes how each run ended, whenever one does."""
     stop_asked: Callable[[], bool]
-    failures: list[BadInput] = field(default_factory=list, init=False)
+    failures: list[BadInput]
+    """Why runs cannot go on; added to."""
     _waiting: list[str] = field(default_factory=list, init=False)
     _active: list[ActiveRun] = field(default_factory=list, init=False)
 
     def carry_out(self) -> None:
-        """Let all runs come to their ends; each waits for its own results only. `Interrupted` where a stop is asked."""
-        watcher, names = self.means.settings.watcher, self.means.request.names
+        """Let all runs come to their ends; each waits for its own results only. `Interrupted` where a stop is asked.
+
+        `WorkersDied` where a worker process was killed: runs go on from where they were saved when it is called anew.
+        """
+        watcher, names = self.means.settings.watcher, self.names
         watcher.total(SCHEME_RUNS, len(names), 0)
         for name in names:
             status = self.progress.status(name)
@@ -56,12 +88,7 @@ class SideBySide:
         except BrokenProcessPool:
             if self._stop_asked_soon():
                 raise Interrupted from None
-            raise bad_input(
-                "workers",
-                "must stay alive while a run goes",
-                ShownAsIs("a worker process that was killed, perhaps for its memory"),
-                "Go on from the last checkpoint with --resume, with fewer workers if memory is short.",
-            ) from None
+            raise WorkersDied([active.name for active in self._active]) from None
 
     def _start_some(self) -> None:
         """Begin runs that wait while there are workers for them."""

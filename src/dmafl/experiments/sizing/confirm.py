@@ -88,6 +88,11 @@ class ConfirmPiece:
         """Where it is run."""
         return self.work.folder / "runs" / self.key
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether it goes on where it was stopped."""
+        return True
+
     def is_done(self) -> bool:
         """Whether it is done and can be read; a damaged run is put aside and reported."""
         try:

@@ -104,6 +104,11 @@ class PlannedPiece:
         """Where it says why there is no plan."""
         return self.work.folder / "plans" / f"{self.key}.none.json"
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether it goes on where it was stopped: a plan is made from its start."""
+        return False
+
     def is_done(self) -> bool:
         """Whether it was made before and can be read; a damaged file is put aside and reported."""
         for file in (self.file, self.no_plan_file):

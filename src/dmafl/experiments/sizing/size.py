@@ -13,6 +13,9 @@ from dmafl.base.watching import Watcher
 from dmafl.calibration.measured import Measured
 from dmafl.calibration.rehearsal import rehearsals_for
 from dmafl.experiments.campaign.campaign import carry_out, missing
+from dmafl.experiments.executors.executor import Executor
+from dmafl.experiments.executors.local import processes_here
+from dmafl.experiments.executors.registry import executor_named
 from dmafl.experiments.sizing.confirm import Confirmed, ConfirmPiece
 from dmafl.experiments.sizing.front import aiming_at, aims, label, most_accurate
 from dmafl.experiments.sizing.plan_piece import PlannedPiece, PlanWork
@@ -55,7 +58,8 @@ def size(
     confirm: int | None = None,
     off: float | None = None,
     output: str | Path = "sizing",
-    workers: int = 1,
+    workers: int | None = None,
+    on: str | Executor = "local",
     measured: Measured | None = None,
     rehearse: bool | None = None,
     effort: float = EFFORT,
@@ -74,7 +78,7 @@ def size(
     One measurement serves all of them. `front` is the number of plans for lower and higher accuracies. `confirm`
     trains so many seeds, and `off` trains the same plans with devices that are up to this share slower and hungrier.
     Everything is kept in the folder `output` under its content: the same call goes on where it was stopped.
-    `rehearse` is that of `dmafl.plan`.
+    `rehearse` is that of `dmafl.plan`; `on` and `workers` are those of `dmafl.sweep`.
     """
     components = components.looking_in(data_dir)
     scenario = components.filled(scenario)
@@ -92,6 +96,7 @@ def size(
     _check(asked, front, times_per_day, confirm, off)
     varied = None if vary is None else Range.of(asked, vary)
     folder = Path(output)
+    on = executor_named(on)
     watcher = watcher if watcher is not None else Watcher()
     with locked(folder):
         for name, kind in (("manifest.json", "a run"), ("sweep.json", "a sweep")):
@@ -100,7 +105,13 @@ def size(
                 raise bad_input(str(folder), rule, ShownAsIs(kind), "Name another one.")
         if measured is None:
             with watcher.part("measuring") as part:
-                measured = measured_for(asked, quality, workers=workers, components=components, watcher=part)
+                measured = measured_for(
+                    asked,
+                    quality,
+                    workers=processes_here(on, workers),
+                    components=components,
+                    watcher=part,
+                )
         rehearse = (
             rehearse is not False
             and rehearsals_for(asked, measured, components, same_data=rehearse) is not None
@@ -108,7 +119,7 @@ def size(
         work = PlanWork(
             asked, measured, folder, effort, time_limit_s, quality, dissimilarity, components, rehearse
         )
-        making = _Making(work, workers, watcher)
+        making = _Making(work, on, workers, watcher)
         found = None if varied is None else making.varied(varied)
         if varied is not None and found is not None:
             asked = varied.applied(asked, found.value)
@@ -136,7 +147,8 @@ class _Making:
     """The making of one sizing: pieces that are missing are done, the others are read."""
 
     work: PlanWork
-    workers: int
+    on: Executor
+    workers: int | None
     watcher: Watcher
 
     @property
@@ -216,7 +228,9 @@ class _Making:
         """Do what is missing; why some could not be done, by key. `before`: pieces of this kind that were looked at."""
         without = missing(pieces)
         there = before + len(pieces) - len(without)
-        problems = carry_out(kind, without, self.workers, self.watcher, there=there)
+        problems = carry_out(
+            kind, without, self.on, self.workers, self.work.folder, self.watcher, there=there
+        )
         if problems and any(isinstance(piece, PlannedPiece) for piece in without):
             raise BadInput(Problem("planning", "must be possible", "trouble", next(iter(problems.values()))))
         return problems

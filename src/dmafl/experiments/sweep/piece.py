@@ -41,6 +41,11 @@ class SweepPiece:
         """The name of its folder, which follows from its content."""
         return self.folder.name
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether it goes on where it was stopped: a plan is made from its start."""
+        return not self.work.plan_only
+
     def is_done(self) -> bool:
         """Whether it is done and its files can be read; a damaged point is put aside and reported."""
         try:
