@@ -8,6 +8,7 @@ import numpy as np
 
 from dmafl.experiments.reproduction.bands import Band
 from dmafl.experiments.reproduction.design import TASKS
+from dmafl.experiments.reproduction.names import PARTITION_NAMES, TASK_NAMES
 from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes
 from dmafl.reports.figures.palette import LOOKS, MARKS
 from dmafl.reports.figures.saving import new_figure
@@ -27,12 +28,6 @@ VARIANT_STYLES = [
     {"color": colour, "marker": mark}
     for colour, mark in zip(VARIANT_COLOURS, ("s", "^", "D", "o"), strict=True)
 ]
-TASK_NAMES = {"svhn": "SVHN", "mnist": "MNIST", "fashion_mnist": "Fashion-MNIST"}
-PARTITION_NAMES = {
-    "dirichlet": "Dirichlet 0.5",
-    "k_labels": "two labels a device",
-    "varied": "varied labels",
-}
 MARKS_ON_A_CURVE = 9
 IN_ONE_ROW = 6
 """Entries of a legend that fit side by side."""
