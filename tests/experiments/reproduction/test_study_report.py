@@ -35,6 +35,7 @@ from support.made_up_outcomes import STUDY, by_scheme, of_study, study_outcomes,
 
 MAKE = by_scheme({"dma-fl": 0.8, "dma-fl-nr": 0.78}, {"dma-fl": 0.2}, steps=10.0)
 OF_EVERY_STUDY = {
+    "ratios",
     "fig07-importance",
     "fig08-shares",
     "fig09-active-drift",

@@ -140,7 +140,7 @@ def test_everything_is_derived(results: Results, tmp_path: Path) -> None:
         "study.html",
     ):
         assert (tmp_path / name).is_file(), name
-    assert len(list((tmp_path / "figures").glob("*.svg"))) == len(told["figures"]) == 2 + 4 + 1
+    assert len(list((tmp_path / "figures").glob("*.svg"))) == len(told["figures"]) == 1 + 2 + 4 + 1
 
 
 @pytest.fixture

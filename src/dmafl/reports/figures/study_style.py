@@ -41,9 +41,9 @@ def titled(outcomes: StudyOutcomes, text: str, partition: str | None = None) -> 
     return f"{text}; {PARTITION_NAMES[partition or study.main_partition]}, preset {study.preset}"
 
 
-def panels(title: str, rows: int = 1, heading: str = "{}") -> tuple[Any, Any]:
-    """A figure with one column per task, and its axes (rows, tasks)."""
-    figure = new_figure(12.5, 1.1 + 3.1 * rows)
+def panels(title: str, rows: int = 1, heading: str = "{}", height: float = 3.1) -> tuple[Any, Any]:
+    """A figure with one column per task, and its axes (rows, tasks); `height` is that of a row [inch]."""
+    figure = new_figure(12.5, 1.1 + height * rows)
     figure.suptitle(title, fontsize=12)
     axes = figure.subplots(rows, len(TASKS), squeeze=False)
     for panel in axes.flat:

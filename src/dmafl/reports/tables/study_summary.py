@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from dmafl.experiments.reproduction.claim_words import outcome, title
 from dmafl.experiments.reproduction.factors import factor
@@ -10,7 +10,7 @@ from dmafl.experiments.reproduction.savings import Saving, Spread
 from dmafl.experiments.reproduction.targets import REFERENCE
 from dmafl.experiments.reproduction.verdicts import Claim
 from dmafl.reports.tables.study_claims import COUNTS, counts_text, verdict_cell
-from dmafl.reports.tables.table import Cell, Column, Emphasis, Rule, Table, cell, plain
+from dmafl.reports.tables.table import Cell, Column, Emphasis, Notes, Rule, Span, Table, cell, plain
 
 DIGITS = 2
 """Of factors that are read at a glance."""
@@ -27,6 +27,25 @@ def outcomes_table(claims: Iterable[Claim]) -> Table:
         (Column("outcome", "Comparisons", "left"), outcome),
     ]
     return Table.of("What came out", claims, rules)
+
+
+def outcomes_beside_table(claims: Mapping[str, Sequence[Claim]]) -> Table:
+    """One row per claim; for each preset its verdict, and how many comparisons hold, fail and are undecided."""
+    presets = list(claims)
+    columns = (
+        Column("claim", "Claim", "left"),
+        *(Column(name, f"`{name}`", "left") for name in presets),
+    )
+    rows = tuple(
+        (_named(of_one[0]), *(_verdict_and_counts(claim) for claim in of_one))
+        for of_one in zip(*claims.values(), strict=True)
+    )
+    return Table("What came out", columns, rows)
+
+
+def why_notes(claims: Iterable[Claim]) -> Notes:
+    """The same as `why_table`, as a list."""
+    return Notes("", tuple((claim.id, claim.why) for claim in claims if claim.why))
 
 
 def why_table(claims: Iterable[Claim]) -> Table:
@@ -49,6 +68,15 @@ def savings_table(savings: Iterable[Saving]) -> Table:
         (Column("time", f"Time, times that of {REFERENCE}"), lambda one: _spread(one.time)),
     ]
     return Table.of(f"What every scheme needs to a target, beside {REFERENCE}", savings, rules)
+
+
+def _named(claim: Claim) -> Cell:
+    return Cell(claim.id, (Span(claim.id, Emphasis.STRONG), Span(f" {title(claim)}")))
+
+
+def _verdict_and_counts(claim: Claim) -> Cell:
+    counts = f", {counts_text(claim)}" if claim.counted else ""
+    return Cell(claim.verdict, (*verdict_cell(claim).spans, Span(counts)))
 
 
 def _spread(spread: Spread) -> Cell:
