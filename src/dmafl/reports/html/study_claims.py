@@ -25,7 +25,10 @@ def claims_section(findings: Findings) -> Html:
         ),
         folded("Who against whom, task by task", shown_table(pairs_table(findings.pairs))),
         folded("C2 to C4, by how energy is read", shown_table(readings_table(findings.tallies))),
-        folded("Recompute", element("pre", "\n".join(claim.command for claim in claims))),
+        folded(
+            "Recompute",
+            element("pre", "\n".join(claim.command for claim in claims), tabindex="0"),
+        ),
     )
 
 
