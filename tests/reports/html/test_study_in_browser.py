@@ -21,6 +21,10 @@ LINES = "document.getElementById('plot-{}-0').data.filter(one => one.name).map(o
 
 SCREEN = {"width": 1440, "height": 950}
 """What a browser shows of a page on a usual screen."""
+SHOWN = 7
+"""Schemes with ratios to `dma-fl`."""
+DOTS_A_TASK = {"all": 7 * 3, "without fedbuff": 6 * 3}
+"""Schemes in each of three partitions."""
 DOTS = "document.getElementById('plot-{}').data.filter(one => one.name).flatMap(one => one.x).length"
 FEW_ROWS = "for (const row of document.querySelectorAll('tbody tr:nth-child(n+6)')) row.remove()"
 """All rows of a table are made alike: five of each are enough to be looked at by a slow tool."""
@@ -54,9 +58,9 @@ def test_it_loads_alone_and_draws_everything(drawn: Visit) -> None:
 @pytest.mark.parametrize(
     ("section", "choice", "axes", "lines"),
     [
-        ("ratios", "energy", ("times the energy of dma-fl", None), 7),
-        ("ratios", "energy, every", ("times the energy of dma-fl", None), 7),
-        ("ratios", "time", ("times the time of dma-fl", None), 7),
+        ("ratios", "energy", ("times the energy of dma-fl", None), SHOWN),
+        ("ratios", "energy, every", ("times the energy of dma-fl", None), SHOWN),
+        ("ratios", "time", ("times the time of dma-fl", None), SHOWN),
         ("curves", "aggregations", ("aggregations", "test accuracy"), 8),
         ("curves", "energy", ("energy [J]", "test accuracy"), 8),
         ("importance", "accuracy", ("aggregations", "test accuracy"), 3),
@@ -98,15 +102,15 @@ def test_schemes_and_tasks_can_be_hidden(browser: Any, study: str) -> None:
     with Visit(browser, study) as visit:
         visit.draw_all()
         dots = visit.page.evaluate(DOTS.format("overview"))
-        assert dots == 7 * 3 * 3, "seven schemes, three tasks, three partitions"
+        assert dots == 3 * DOTS_A_TASK["all"]
         visit.page.locator(".chips label", has_text="fedbuff").click()
         visit.draw_all()
         for section in ("curves", "ratios"):
             assert "fedbuff" not in visit.page.evaluate(LINES.format(section))
-        assert visit.page.evaluate(DOTS.format("overview")) == 6 * 3 * 3
+        assert visit.page.evaluate(DOTS.format("overview")) == 3 * DOTS_A_TASK["without fedbuff"]
         visit.page.locator(".chips label", has_text="SVHN").click()
         visit.draw_all()
-        assert visit.page.evaluate(DOTS.format("overview")) == 6 * 2 * 3
+        assert visit.page.evaluate(DOTS.format("overview")) == 2 * DOTS_A_TASK["without fedbuff"]
         assert not visit.page.locator("#plot-curves-0").is_visible()
         assert visit.page.locator("#plot-curves-1").is_visible()
 
@@ -137,7 +141,7 @@ def test_a_line_leads_to_its_claim(browser: Any, study: str) -> None:
 
 
 def test_ratios_follow_the_target(drawn: Visit) -> None:
-    """Dots are factors: in these outcomes every scheme needs at least twice what `dma-fl` needs."""
+    """Dots are factors: here `fedasync` needs several times what `dma-fl` needs, how much depends on the target."""
     read = "document.getElementById('plot-ratios-1').data.filter(one => one.name).flatMap(one => one.x)"
     drawn.page.locator("#ratios .choice label", has_text="energy").first.click()
     shown = []
@@ -145,7 +149,7 @@ def test_ratios_follow_the_target(drawn: Visit) -> None:
         drawn.page.locator("#ratios .choice label", has_text=target).click()
         drawn.draw_all()
         shown.append(drawn.page.evaluate(read))
-    assert all(len(one) == 7 * 3 and min(one) > 2 for one in shown)
+    assert all(len(one) == DOTS_A_TASK["all"] and max(one) > 2 for one in shown)
     assert shown[0] != shown[1] != shown[2]
 
 

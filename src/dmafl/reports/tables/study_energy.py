@@ -56,7 +56,7 @@ def highest_targets_tables(ratios: Sequence[Ratio]) -> Iterator[Table]:
             for scheme in dict.fromkeys(scheme for scheme, _ in found)
         )
         columns = (Column("scheme", "Scheme", "left"), *(Column(task, task) for task in TASKS))
-        title = f"Energy to fedasync's accuracy, times that of {REFERENCE}: {partition}"
+        title = f"Energy to the highest target, times that of {REFERENCE}: {partition}"
         yield Table(title, columns, tuple(rows))
 
 
