@@ -9,6 +9,7 @@ from dmafl.experiments.reproduction.design import TASKS, Study
 from dmafl.experiments.reproduction.outcome import CURVE, TOTALS, Outcome, TaskOutcome
 from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes
 from dmafl.experiments.reproduction.study_run import StudyRun
+from dmafl.experiments.reproduction.targets import LogRatio, Ratio
 
 STUDY = Study(preset="phone", seeds=(1, 2, 3))
 TARGET = 0.5
@@ -74,3 +75,8 @@ def by_scheme(
         return task((0.0, 0.5 * final, final), (0.0, 0.5 * spent_J, spent_J), **more)
 
     return make
+
+
+def ratio(scheme: str, energy: LogRatio, accuracy: float = TARGET) -> Ratio:
+    """What a scheme needs to the highest target of MNIST beside `dma-fl`: the same in energy and time."""
+    return Ratio("varied", "mnist", 1.0, accuracy, scheme, energy, energy, energy)

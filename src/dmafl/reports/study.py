@@ -18,9 +18,10 @@ from dmafl.reports.figures.study import draw_figures
 from dmafl.reports.html.study_page import write_page
 from dmafl.reports.tables.study_ablation import ablation_table
 from dmafl.reports.tables.study_claims import claims_table
-from dmafl.reports.tables.study_energy import highest_targets_table
+from dmafl.reports.tables.study_energy import highest_targets_tables, ratios_table
 from dmafl.reports.tables.study_files import write_manifest, write_outcomes, write_tables
 from dmafl.reports.tables.study_runs import RunsThere, all_there
+from dmafl.reports.tables.study_summary import outcomes_table, savings_table, why_table
 from dmafl.reports.tables.table import Table
 from dmafl.reports.terminal.console import Terminal
 
@@ -64,7 +65,8 @@ def derive(
 
 def print_findings(out: Terminal, findings: Findings, names: Collection[str] | None = None) -> None:
     """Show tables, all of them or those that belong to `names`."""
-    for table in short_tables(findings, names):
+    tables = whole_tables if out.for_programs else short_tables
+    for table in tables(findings, names):
         out.print(table)
 
 
@@ -72,14 +74,28 @@ def short_tables(findings: Findings, names: Collection[str] | None = None) -> It
     """What a terminal shows of a study: of all of it, or of the claims and groups of runs in `names`."""
     claims = [claim for claim in findings.claims if names is None or claim.id in names]
     if claims:
-        table = claims_table(claims).only("id", "claim", "verdict", "counts", "seeds", "censored", "why")
-        yield replace(table, title="Claims", key="claims")
+        yield outcomes_table(claims).without("outcome")
+        if any(claim.why for claim in claims):
+            yield why_table(claims)
     if findings.ratios and (names is None or CLAIMS_ON_RATIOS & set(names)):
-        yield replace(highest_targets_table(findings.ratios), key="ratios")
+        table = savings_table(findings.savings).without("more", "time")
+        yield replace(table, title=f"{table.title} (median, least and largest; more in study.html)")
+        yield from highest_targets_tables(findings.ratios)
     if findings.variants and (names is None or "ablation" in names):
         title = "What plans are made with (differences to calibrated + gram, 95% interval)"
         table = ablation_table(findings.variants).without("steps", "seeds").retitled(DIFFERENCES)
-        yield replace(table, title=title, key="ablation")
+        yield replace(table, title=title)
+
+
+def whole_tables(findings: Findings, names: Collection[str] | None = None) -> Iterator[Table]:
+    """What other programs get of it: every column, in numbers."""
+    claims = [claim for claim in findings.claims if names is None or claim.id in names]
+    if claims:
+        yield replace(claims_table(claims), key="claims")
+    if findings.ratios and (names is None or CLAIMS_ON_RATIOS & set(names)):
+        yield replace(ratios_table(findings.ratios), key="ratios")
+    if findings.variants and (names is None or "ablation" in names):
+        yield replace(ablation_table(findings.variants), key="ablation")
 
 
 def _kept(study: Study, results: Results) -> tuple[Sequence[Outcome], RunsThere]:

@@ -5,8 +5,11 @@ from math import exp, log
 
 import pytest
 
+from dmafl.base.statistics import Interval
 from dmafl.experiments.reproduction.claims import CLAIMS, command, judge
 from dmafl.experiments.reproduction.design import TASKS
+from dmafl.experiments.reproduction.reasons import concentration
+from dmafl.experiments.reproduction.verdicts import Comparison
 from support.made_up_outcomes import STUDY, by_scheme, study_outcomes, task
 
 PAPER = replace(STUDY, preset="paper")
@@ -210,7 +213,30 @@ def test_why_has_computed_facts():
         return replace(one, totals={**one.totals, "samples": samples})
 
     why = claim("C1", make).why
-    assert "an aggregation of fedavg-full takes 10 times the samples and 7 times the energy of dma-fl" in why
+    assert (
+        "an aggregation of fedavg-full takes 10 times the samples and 7 times the energy of one of dma-fl"
+        in why
+    )
+
+
+@pytest.mark.parametrize(
+    ("failing", "told"),
+    [
+        ([("svhn", "a"), ("svhn", "b"), ("svhn", "c")], ", all on SVHN"),
+        ([("svhn", "a"), ("svhn", "b"), ("mnist", "c")], ", 2 of them on SVHN"),
+        ([("svhn", "a"), ("mnist", "b")], ""),
+        ([("svhn", "a"), ("svhn", "fedasync"), ("mnist", "fedasync")], ", 2 of them with fedasync"),
+        ([("mnist", "fedasync")], " (MNIST, varied labels: fedasync against dma-fl, energy)"),
+    ],
+)
+def test_why_says_what_most_have_in_common(failing, told):
+    """Of twelve comparisons, four a task, of which three have `fedasync`."""
+
+    def comparison(name, scheme):
+        return Comparison("log energy", "varied", name, scheme, "dma-fl", Interval(0.0, 1.0, 5))
+
+    of = [comparison(name, scheme) for name in TASKS for scheme in ("a", "b", "c", "fedasync")]
+    assert concentration([comparison(*one) for one in failing], of) == told
 
 
 def test_why_counts_targets_that_were_missed():

@@ -1,7 +1,8 @@
-"""docs/reproduction.md and the committed tables say what the study chooses, and what the outcomes in results/ say."""
+"""docs/reproduction*.md and the committed tables say what the study chooses, and what the outcomes in results/ say."""
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -16,6 +17,8 @@ from dmafl.reports.tables.study_files import write_outcomes, write_tables
 
 AGAIN = "run tools/make_reproduction_page.py"
 ROOT = Path(__file__).resolve().parents[3]
+MOST_WORDS = 1500
+"""Of the page that says what came out: a newcomer reads it in a few minutes."""
 
 
 @pytest.fixture(scope="module")
@@ -26,16 +29,31 @@ def tool():
     return found
 
 
+@pytest.fixture(scope="module")
+def derived():
+    """What the committed outcomes say, what they are, and how many are missing; by preset."""
+    results = Results(ROOT / "results")
+    whole = {}
+    for preset in OPEN_CHOICES:
+        study = study_of(preset)
+        found, missing = kept_outcomes(study, results)
+        whole[preset] = Findings.of(StudyOutcomes(study, found)), found, missing
+    return whole
+
+
+def text_of(tool, part):
+    return tool.page_of(part).read_text(encoding="utf-8")
+
+
 def test_choices_on_the_page_are_those_of_the_study(tool):
-    page = tool.PAGE.read_text(encoding="utf-8")
+    page = text_of(tool, "choices")
     assert tool.replaced(page, "choices", tool.choices()) == page, f"{AGAIN} --text"
 
 
 @pytest.mark.parametrize("preset", OPEN_CHOICES)
-def test_page_and_committed_tables_are_what_the_outcomes_say(tool, preset, tmp_path):
-    study = study_of(preset)
-    found, missing = kept_outcomes(study, Results(ROOT / "results"))
-    write_tables(Findings.of(StudyOutcomes(study, found)), tmp_path)
+def test_pages_and_committed_tables_are_what_the_outcomes_say(tool, derived, preset, tmp_path):
+    findings, found, missing = derived[preset]
+    write_tables(findings, tmp_path)
     write_outcomes(found, tmp_path)
     committed = ROOT / "results" / preset
     for file in tool.COMMITTED:
@@ -47,11 +65,37 @@ def test_page_and_committed_tables_are_what_the_outcomes_say(tool, preset, tmp_p
     study_runs = json.loads((committed / "manifest.json").read_text(encoding="utf-8"))["units"].values()
     assert sum(one["there"] for one in study_runs) == len(found)
     assert sum(one["wanted"] for one in study_runs) == len(found) + missing
-    page = tool.PAGE.read_text(encoding="utf-8")
-    for name in tool.TABLES:
-        assert f"### Preset `{preset}`\n\n{(tmp_path / f'{name}.md').read_text(encoding='utf-8')}" in page, (
-            AGAIN
-        )
+    for name in tool.tables_of(preset):
+        table = tool.file_of(tmp_path, name).read_text(encoding="utf-8")
+        made = table if name in tool.ONLY else f"### Preset `{preset}`\n\n{table}"
+        assert made in text_of(tool, name), f"{name}: {AGAIN}"
+
+
+def test_the_first_page_has_how_every_claim_came_out(tool, derived):
+    page = text_of(tool, "outcomes")
+    claims = {preset: findings.claims for preset, (findings, found, _) in derived.items() if found}
+    assert tool.replaced(page, "outcomes", tool.outcomes(claims)) == page, AGAIN
+
+
+def test_the_first_page_is_short(tool):
+    page = re.sub(r"<!--.*?-->", "", text_of(tool, "outcomes"), flags=re.DOTALL)
+    words = [word for word in page.split() if re.search(r"\w", word)]
+    assert 300 < len(words) <= MOST_WORDS
+
+
+def test_every_part_has_one_page_and_every_page_is_reached_from_the_first(tool):
+    parts = [part for of_page in tool.PAGES.values() for part in of_page]
+    assert sorted(parts) == sorted({*tool.TABLES, "outcomes", "chart", "figures", "choices"})
+    first = text_of(tool, "outcomes")
+    behind = sorted(path.name for path in (ROOT / "docs").glob("reproduction-*.md"))
+    assert set(tool.PAGES) <= {"reproduction.md", *behind}
+    assert all(f"]({name}" in first for name in behind)
+
+
+def test_pictures_on_the_pages_are_there(tool):
+    shown = re.findall(r"\(images/(study-[^)]+)\)", text_of(tool, "chart") + text_of(tool, "figures"))
+    drawn = {path.name for path in tool.IMAGES.glob("study-*.png")}
+    assert set(shown) == drawn and len(shown) == len(set(shown)), AGAIN
 
 
 def test_what_is_between_marks_is_replaced_and_nothing_else(tool):
@@ -63,5 +107,5 @@ def test_what_is_between_marks_is_replaced_and_nothing_else(tool):
 
 
 def test_without_outcomes_it_says_so(tool):
-    assert tool.by_preset({}) == tool.NOT_RUN
+    assert tool.by_preset({}) == tool.outcomes({}) == tool.NOT_RUN
     assert tool.by_preset({"phone": "table\n"}) == "### Preset `phone`\n\ntable\n"

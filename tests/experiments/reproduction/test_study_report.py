@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import re
 from dataclasses import replace
-from html import unescape
+from html import escape, unescape
+from math import exp
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,9 @@ import pytest
 from rich.console import Console
 
 from dmafl.experiments.reproduction.bands import over_aggregations, over_energy
+from dmafl.experiments.reproduction.claim_words import title
 from dmafl.experiments.reproduction.claims import CLAIMS, judge
+from dmafl.experiments.reproduction.factors import factor_with_interval
 from dmafl.experiments.reproduction.findings import Findings
 from dmafl.experiments.reproduction.provenance import Provenance, ended_short, with_diverged_updates
 from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes
@@ -31,6 +35,7 @@ from support.made_up_outcomes import STUDY, by_scheme, of_study, study_outcomes,
 
 MAKE = by_scheme({"dma-fl": 0.8, "dma-fl-nr": 0.78}, {"dma-fl": 0.2}, steps=10.0)
 OF_EVERY_STUDY = {
+    "ratios",
     "fig07-importance",
     "fig08-shares",
     "fig09-active-drift",
@@ -177,7 +182,7 @@ def test_an_interval_of_missed_targets_has_no_end(tmp_path: Path) -> None:
         for one in findings.claims[1].comparisons
         if (one.partition, one.task, one.first) == ("varied", "mnist", "fedasync") and "100%" in one.measure
     ]
-    assert shown.endswith(", +∞]")
+    assert shown.endswith(", ∞]")
 
 
 def test_rates_that_were_tried() -> None:
@@ -259,7 +264,7 @@ def test_runs_with_diverged_updates_are_named(tmp_path: Path) -> None:
 def test_the_page_has_all_claims_and_curves_and_needs_nothing_else() -> None:
     made = content(Findings.of(study_outcomes(MAKE)), {"tuning": (3, 3)})
     text = made.page(("study.js",), ("study.css",))
-    assert all(f"<td>{claim}</td>" in text for claim in CLAIMS)
+    assert all(f"<td>{claim}</td>" in text and f'id="claim-{claim}"' in text for claim in CLAIMS)
     assert "3 of 3 study runs" in text
     assert "default-src 'none'" in unescape(text[: text.index("<style>")])
     assert len(made.data["curves"]) == 3 * 8 * 3
@@ -278,16 +283,49 @@ def test_a_page_of_nothing_says_so() -> None:
     made = content(findings, {"tuning": (3, 3), "baselines": (0, 45)})
     assert made.data["curves"] == []
     assert "3 of 48 study runs" in made.main
+    assert "Of 10 claims 10 were not run." in made.main
 
 
-def test_tables_for_the_terminal() -> None:
-    out = Console(file=io.StringIO(), width=200)
-    tables = list(short_tables(Findings.of(study_outcomes(MAKE))))
-    assert len(tables) == 3, "claims, ratios and ablation"
+def test_the_page_opens_with_counts_and_factors() -> None:
+    """`dma-fl` takes a tenth of the energy of all others, and ends with more accuracy."""
+    made = content(Findings.of(study_outcomes(MAKE)), {"tuning": (3, 3)})
+    summary = made.main[: made.main.index('id="ratios"')]
+    assert "less energy in 135 of 135 comparisons, more in none" in summary
+    assert "× the energy" in summary and "lowest clock" in summary
+    assert re.search(r"Of 10 claims \d+ holds?", summary)
+    assert all(escape(title(claim)) in summary for claim in judge(study_outcomes(MAKE)))
+    assert "log energy" not in made.main, "factors, not logarithms"
+    (one,) = [
+        one
+        for one in made.data["ratios"]
+        if (one["partition"], one["task"], one["target"]) == (0, 1, "1")
+        and made.data["schemes"][one["scheme"]] == "fedasync"
+    ]
+    (ratio,) = [
+        one
+        for one in Findings.of(study_outcomes(MAKE)).ratios
+        if (one.partition, one.task, one.scheme, one.share) == ("dirichlet", "mnist", "fedasync", 1.0)
+    ]
+    assert one["raw"]["mean"] == pytest.approx(exp(ratio.raw.effect.mean), rel=1e-4)
+    assert one["raw"]["low"] <= one["raw"]["mean"] <= one["raw"]["high"]
+    assert one["raw"]["text"] in factor_with_interval(ratio.raw.effect, ratio.raw.ends, digits=2)
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_tables_for_the_terminal(width: int) -> None:
+    """None is wider than the terminal, and every factor stands in one line."""
+    out = Console(file=io.StringIO(), width=width)
+    findings = Findings.of(study_outcomes(MAKE))
+    tables = list(short_tables(findings))
+    assert len(tables) == 2 + 1 + 3 + 1, "claims and why, savings, ratios of three partitions, ablation"
     out.print(*map(shown_table, tables))
     told = out.file.getvalue()
+    assert max(map(len, told.splitlines())) <= width
     assert "undecided" in told and "C10" in told
-    assert "calibrated + gram" in told and "fedavg-partial" in told
+    assert "fedavg-partial" in told
+    for table in tables[2:6]:
+        for row in table.rows:
+            assert all(cell.text in told for cell in row), [cell.text for cell in row]
 
 
 @pytest.mark.parametrize("terminal", [False, True])

@@ -9,6 +9,7 @@ from dmafl.experiments.reproduction.ablation import Ablation, ablation
 from dmafl.experiments.reproduction.claims import judge
 from dmafl.experiments.reproduction.pairs import Pair, pairs
 from dmafl.experiments.reproduction.readings import Tally, readings
+from dmafl.experiments.reproduction.savings import Saving, savings
 from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes
 from dmafl.experiments.reproduction.targets import Ratio, ratios
 from dmafl.experiments.reproduction.verdicts import Claim
@@ -28,6 +29,11 @@ class Findings:
     def of(cls, outcomes: StudyOutcomes) -> Findings:
         """Everything that follows from `outcomes`."""
         return cls(outcomes, judge(outcomes), readings(outcomes), ratios(outcomes), ablation(outcomes))
+
+    @property
+    def savings(self) -> list[Saving]:
+        """What every scheme needs beside `dma-fl`."""
+        return savings(self.ratios)
 
     @property
     def pairs(self) -> list[Pair]:

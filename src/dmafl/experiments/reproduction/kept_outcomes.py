@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dmafl.calibration.measured import read_measured
 from dmafl.experiments.reproduction.design import Study
 from dmafl.experiments.reproduction.outcome import Outcome
 from dmafl.experiments.reproduction.results import Results
@@ -15,7 +14,7 @@ def key_of(results: Results, study_run: StudyRun) -> str:
     """The key of a run of the study; constants that it plans with must be measured."""
     if not study_run.planned:
         return study_run.key("")
-    return study_run.key(read_measured(results.measured_file(study_run.preset, study_run.partition)).key)
+    return study_run.key(results.measured_key(study_run.preset, study_run.partition))
 
 
 def kept_outcomes(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from math import exp, isnan
+from math import isnan
 
 import numpy as np
 
-from dmafl.experiments.reproduction.design import JUDGED_WITH, TRAINED_IMPORTANCES
+from dmafl.experiments.reproduction.design import BASELINES, JUDGED_WITH, PLANNED, TRAINED_IMPORTANCES
+from dmafl.experiments.reproduction.factors import factor
+from dmafl.experiments.reproduction.names import PARTITION_NAMES, TASK_NAMES
 from dmafl.experiments.reproduction.outcome import Outcome
 from dmafl.experiments.reproduction.response_claims import drift_sweep, importance_sweep, steps_share
 from dmafl.experiments.reproduction.study_outcomes import BySeed, StudyOutcomes
@@ -22,10 +25,15 @@ from dmafl.experiments.reproduction.verdicts import (
     verdict,
 )
 
+MOST = 0.5
+"""A larger share of a group must have a trait, for it to be named."""
+NOTABLE = 0.15
+"""How much larger that share must be than among all comparisons."""
+
 
 def reason(outcomes: StudyOutcomes, claim: str, comparisons: Sequence[Comparison]) -> str:
-    """Nothing if the claim holds with all of its runs; else how far it does not, the comparison farthest from it, and
-    facts behind that."""
+    """Nothing if the claim holds with all of its runs; else how many comparisons do not hold, what most of these have
+    in common, and facts behind the one that is farthest from the claim."""
     judged = counted(comparisons)
     outcome = verdict([comparison.state for comparison in judged])
     if outcome == NOT_RUN:
@@ -35,18 +43,41 @@ def reason(outcomes: StudyOutcomes, claim: str, comparisons: Sequence[Comparison
         return _sentence(lacking[0]) if lacking else ""
     if all(isnan(comparison.effect.half) for comparison in judged):
         return "One seed gives no interval: nothing is decided."
-    not_held = [comparison for comparison in judged if comparison.state != HOLDS]
-    failed = [comparison for comparison in not_held if comparison.state == FAILS]
-    worst = min(failed or not_held, key=firmness)
-    parts = [
-        f"of {len(judged)} comparisons {len(judged) - len(not_held)} hold, {len(failed)} fail, "
-        f"{len(not_held) - len(failed)} undecided",
-        f"farthest: {worst.label} ({worst.shown}, {'fails' if failed else UNDECIDED})",
-        *_missed(worst),
-        *lacking,
-        *_facts(outcomes, claim, worst),
-    ]
-    return _sentence("; ".join(parts))
+    failed, undecided = (
+        [comparison for comparison in judged if comparison.state == state] for state in (FAILS, UNDECIDED)
+    )
+    worst = min(failed or undecided, key=firmness)
+    how_many = ", and ".join(
+        f"{len(group)} {one if len(group) == 1 else several}{concentration(group, judged)}"
+        for one, several, group in (("fails", "fail", failed), ("is undecided", "are undecided", undecided))
+        if group
+    )
+    return _sentence("; ".join([how_many, *_missed(worst), *lacking, *_facts(outcomes, claim, worst)]))
+
+
+def concentration(group: Sequence[Comparison], of: Sequence[Comparison]) -> str:
+    """What most of a group have in common and the others do not: a scheme, a task or a partition; else nothing.
+
+    Of a group of one, what it is.
+    """
+    if len(group) == 1:
+        return f" ({group[0].label})"
+    traits, usual = (Counter(trait for each in some for trait in _traits(each)) for some in (group, of))
+    surplus = {trait: count / len(group) - usual[trait] / len(of) for trait, count in traits.items()}
+    trait = max(surplus, key=lambda each: (surplus[each], each))
+    share = traits[trait] / len(group)
+    if share <= MOST or surplus[trait] < NOTABLE:
+        return ""
+    return f", all {trait}" if share == 1 else f", {traits[trait]} of them {trait}"
+
+
+def _traits(comparison: Comparison) -> set[str]:
+    schemes = {comparison.first, comparison.second} & set(BASELINES + PLANNED)
+    return {
+        f"on {TASK_NAMES[comparison.task]}",
+        f"under {PARTITION_NAMES[comparison.partition]}",
+        *(f"with {scheme}" for scheme in schemes),
+    }
 
 
 def _lacking(outcomes: StudyOutcomes, comparisons: Sequence[Comparison]) -> list[str]:
@@ -78,7 +109,7 @@ def _missed(comparison: Comparison) -> list[str]:
         (comparison.second, comparison.second_censored),
     )
     return [
-        f"{scheme} misses the target in {missed} of {comparison.effect.n} seeds"
+        f"where it is farthest off, {scheme} misses the target in {missed} of {comparison.effect.n} seeds"
         for scheme, missed in sides
         if missed
     ]
@@ -95,7 +126,8 @@ def _facts(outcomes: StudyOutcomes, claim: str, worst: Comparison) -> list[str]:
             if outcomes.study.preset == "paper"
             else "; payloads and powers of this preset are not the paper's"
         )
-        return [f"{exp(worst.effect.mean):.2g} times the printed energy{payload}"]
+        size = factor(worst.effect.mean) + (" times" if worst.effect.mean > 0 else " of")
+        return [f"{TASK_NAMES[worst.task]} takes {size} the printed energy{payload}"]
     return [_work_fact(outcomes, worst)]
 
 
@@ -108,7 +140,13 @@ def _work_fact(outcomes: StudyOutcomes, worst: Comparison) -> str:
     more, less = worst.first, worst.second
     if samples < 1:
         samples, energy, more, less = 1 / samples, 1 / energy, less, more
-    return f"an aggregation of {more} takes {samples:.2g} times the samples and {energy:.2g} times the energy of {less}"
+    much = f"{_times(samples)} the samples and {_times(energy)} the energy"
+    return f"an aggregation of {more} takes {much} of one of {less}"
+
+
+def _times(factor: float) -> str:
+    shown = f"{factor:.2g}"
+    return f"{'1.0' if shown == '1' else shown} times"
 
 
 def _relative(first: BySeed, second: BySeed, what: str) -> float:
@@ -134,7 +172,8 @@ def _share_facts(outcomes: StudyOutcomes, task: str) -> list[str]:
         outcomes.study.study_run(outcomes.study.main_partition, "dma-fl", 0).scenario().tasks[task].steps_max
     )
     return [
-        f"{task} gets {shares[0]:.1%} of all SGD steps at importance {least:g} and {shares[1]:.1%} at {most:g}",
+        f"{TASK_NAMES[task]} gets {shares[0]:.1%} of all SGD steps at importance {least:g} and {shares[1]:.1%} at "
+        f"{most:g}",
         f"{before:.3g} and {after:.3g} steps a job, of at most {limit}",
     ]
 
@@ -152,11 +191,13 @@ def _drift_facts(outcomes: StudyOutcomes, claim: str, worst: Comparison) -> list
     drifting = worst.drifting
     sweep = drift_sweep(outcomes, drifting, quantity)
     before_s, after_s = _ends(sweep, worst.task, total)
-    facts = [f"{name} of {worst.task} from {before_s:.4g} s to {after_s:.4g} s in all"]
+    facts = [f"{name} of {TASK_NAMES[worst.task]} goes from {before_s:.4g} s to {after_s:.4g} s"]
     if claim == "C6" and drifting != worst.task:
         before_J, after_J = _ends(sweep, drifting, "compute_J")
         spared = "" if after_J < before_J else ", so that it frees no energy for others"
-        facts.append(f"computing of {drifting} takes {after_J:.2g} J instead of {before_J:.2g} J{spared}")
+        facts.append(
+            f"computing of {TASK_NAMES[drifting]} takes {after_J:.2g} J instead of {before_J:.2g} J{spared}"
+        )
     return facts
 
 

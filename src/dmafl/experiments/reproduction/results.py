@@ -17,6 +17,7 @@ from dmafl.base.files import (
     write_bytes,
     write_text,
 )
+from dmafl.calibration.measured import read_measured
 from dmafl.experiments.reproduction.outcome import DIVERGED, Outcome, TaskOutcome, curve_of, totals_of
 from dmafl.experiments.reproduction.study_run import SCHEMA, StudyRun
 
@@ -28,6 +29,7 @@ class Results:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._measured_keys: dict[Path, str] = {}
 
     def find(self, key: str, study_run: StudyRun) -> Outcome | None:
         """The outcome of `study_run`, or None where there is none; a damaged one counts as none, and is reported."""
@@ -75,6 +77,13 @@ class Results:
     def measured_file(self, preset: str, partition: str) -> Path:
         """Where the constants of a partition are."""
         return self.path / "measured" / f"{preset}-{partition}.json"
+
+    def measured_key(self, preset: str, partition: str) -> str:
+        """The key of the constants of a partition, which are read once."""
+        path = self.measured_file(preset, partition)
+        if path not in self._measured_keys:
+            self._measured_keys[path] = read_measured(path).key
+        return self._measured_keys[path]
 
     def take_constants(self, other: Results) -> None:
         """Take measured constants over from another folder, where there are none yet."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from dmafl.base.files import canonical_json, sha256_of
@@ -52,8 +53,7 @@ class StudyRun:
 
     def scenario(self) -> Scenario:
         """Its world, as a user would describe it."""
-        scenario = with_values(preset(self.preset), dict(self.changes), source="study")
-        return scenario.model_copy(update={"seed": self.seed})
+        return _without_seed(self.preset, self.changes).model_copy(update={"seed": self.seed})
 
     def key(self, measured: str) -> str:
         """Says what the outcome depends on, and nothing else; `measured` is the key of the measured constants.
@@ -92,3 +92,9 @@ class StudyRun:
             "changes": dict(self.changes),
             "trained": self.trained,
         }
+
+
+@lru_cache(maxsize=1024)
+def _without_seed(name: str, changes: tuple[tuple[str, Any], ...]) -> Scenario:
+    """The world of runs that differ in their seeds alone."""
+    return with_values(preset(name), dict(changes), source="study")

@@ -17,11 +17,15 @@ from dataclasses import dataclass
 from math import inf, isnan, nan
 
 from dmafl.base.statistics import Interval
+from dmafl.experiments.reproduction.factors import factor_with_interval
+from dmafl.experiments.reproduction.names import PARTITION_NAMES, TASK_NAMES
 
 ABOVE = (0.0, inf)
 BELOW = (-inf, 0.0)
 HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "fails", "undecided", "not run"
 DOES_NOT_HOLD, MIXED = "does not hold", "mixed"
+LOG = "log "
+"""Measures that begin so are logs of factors."""
 NARROWEST = 1e-12
 """Takes the place of an interval without width, so that effects can be ranked."""
 
@@ -36,11 +40,16 @@ def ends(effect: Interval, first_censored: int, second_censored: int) -> tuple[f
     return -inf if second_censored else effect.low, inf if first_censored else effect.high
 
 
-def bounded(mean: str, first_censored: int, second_censored: int) -> str:
-    """A mean for a person, with a blank after it: a bound where one side missed targets, and nothing where both did."""
-    if first_censored and second_censored:
-        return ""
-    return ("≥ " if first_censored else "≤ " if second_censored else "") + mean + " "
+def placed(effect: Interval, ends: tuple[float, float], claimed: tuple[float, float] = ABOVE) -> str:
+    """Where an effect with these ends lies: `holds`, `fails`, `undecided` or `not run`."""
+    if effect.n == 0:
+        return NOT_RUN
+    if isnan(effect.half):
+        return UNDECIDED
+    (low, high), (least, most) = ends, claimed
+    if (least < low or least == -inf) and (high < most or most == inf):
+        return HOLDS
+    return FAILS if high < least or low > most else UNDECIDED
 
 
 @dataclass(frozen=True)
@@ -68,15 +77,7 @@ class Comparison:
     @property
     def state(self) -> str:
         """`holds`, `fails`, `undecided` or `not run`."""
-        if self.effect.n == 0:
-            return NOT_RUN
-        if isnan(self.effect.half):
-            return UNDECIDED
-        low, high = self.ends
-        least, most = self.claimed
-        if (least < low or least == -inf) and (high < most or most == inf):
-            return HOLDS
-        return FAILS if high < least or low > most else UNDECIDED
+        return placed(self.effect, self.ends, self.claimed)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -84,19 +85,23 @@ class Comparison:
         return ends(self.effect, self.first_censored, self.second_censored)
 
     @property
+    def is_factor(self) -> bool:
+        """Whether the effect is the log of a factor."""
+        return self.measure.startswith(LOG)
+
+    @property
+    def quantity(self) -> str:
+        """What is compared, for a person: of a factor, without its logarithm."""
+        return self.measure.removeprefix(LOG)
+
+    @property
     def shown(self) -> str:
-        """The effect with its interval, for a person."""
+        """The effect with its interval, for a person: a factor, or a difference."""
+        if self.is_factor:
+            return factor_with_interval(self.effect, self.ends, " times")
         if isnan(self.effect.mean):
             return ""
-        if isnan(self.effect.half):
-            return f"{self.effect.mean:+.3f}"
-        if not self.censored:
-            return f"{self.effect.mean:+.3f} ± {self.effect.half:.3f}"
-        low, high = (f"{end:+.3f}".replace("inf", "∞") for end in self.ends)
-        return (
-            bounded(f"{self.effect.mean:+.3f}", self.first_censored, self.second_censored)
-            + f"[{low}, {high}]"
-        )
+        return f"{self.effect.mean:+.3f}" + ("" if isnan(self.effect.half) else f" ± {self.effect.half:.3f}")
 
     @property
     def censored(self) -> int:
@@ -106,7 +111,8 @@ class Comparison:
     @property
     def label(self) -> str:
         """For a person."""
-        return f"{self.task}, {self.partition}: {self.first} against {self.second}, {self.measure}"
+        where = f"{TASK_NAMES[self.task]}, {PARTITION_NAMES[self.partition]}"
+        return f"{where}: {self.first} against {self.second}, {self.quantity}"
 
 
 @dataclass(frozen=True)

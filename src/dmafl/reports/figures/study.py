@@ -11,6 +11,7 @@ from dmafl.experiments.reproduction.design import BASELINES, BEYOND, PLANNED, TA
 from dmafl.experiments.reproduction.study_outcomes import FULL, StudyOutcomes
 from dmafl.experiments.reproduction.targets import SHARES, target
 from dmafl.reports.figures.saving import save_figure
+from dmafl.reports.figures.study_ratios import ratios_figure
 from dmafl.reports.figures.study_responses import responses
 from dmafl.reports.figures.study_style import (
     STYLES,
@@ -48,6 +49,7 @@ def draw_figures(outcomes: StudyOutcomes, folder: Path) -> list[str]:
 
 def figures(outcomes: StudyOutcomes) -> Iterator[tuple[str, Any]]:
     """Name and figure, one after the other."""
+    yield "ratios", ratios_figure(outcomes)
     for partition in outcomes.study.partitions:
         by_aggregation, by_energy = NUMBERS[partition]
         yield f"fig{by_aggregation}-accuracy-{partition}", _accuracy(outcomes, partition)

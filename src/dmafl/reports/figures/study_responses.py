@@ -9,6 +9,7 @@ import numpy as np
 
 from dmafl.experiments.reproduction.bands import Band, over_aggregations, over_values
 from dmafl.experiments.reproduction.design import DRIFT_UNIT, DRIFTS, TASKS
+from dmafl.experiments.reproduction.names import TASK_NAMES
 from dmafl.experiments.reproduction.outcome import Outcome
 from dmafl.experiments.reproduction.response_claims import (
     LEAST_S,
@@ -20,7 +21,6 @@ from dmafl.experiments.reproduction.response_claims import (
 from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes
 from dmafl.reports.figures.palette import COLOURS, MARKS
 from dmafl.reports.figures.study_style import (
-    TASK_NAMES,
     TASK_STYLES,
     draw,
     few_ticks,

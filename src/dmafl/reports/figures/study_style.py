@@ -8,6 +8,7 @@ import numpy as np
 
 from dmafl.experiments.reproduction.bands import Band
 from dmafl.experiments.reproduction.design import TASKS
+from dmafl.experiments.reproduction.names import PARTITION_NAMES, TASK_NAMES
 from dmafl.experiments.reproduction.study_outcomes import StudyOutcomes
 from dmafl.reports.figures.palette import LOOKS, MARKS
 from dmafl.reports.figures.saving import new_figure
@@ -27,12 +28,6 @@ VARIANT_STYLES = [
     {"color": colour, "marker": mark}
     for colour, mark in zip(VARIANT_COLOURS, ("s", "^", "D", "o"), strict=True)
 ]
-TASK_NAMES = {"svhn": "SVHN", "mnist": "MNIST", "fashion_mnist": "Fashion-MNIST"}
-PARTITION_NAMES = {
-    "dirichlet": "Dirichlet 0.5",
-    "k_labels": "two labels a device",
-    "varied": "varied labels",
-}
 MARKS_ON_A_CURVE = 9
 IN_ONE_ROW = 6
 """Entries of a legend that fit side by side."""
@@ -46,9 +41,9 @@ def titled(outcomes: StudyOutcomes, text: str, partition: str | None = None) -> 
     return f"{text}; {PARTITION_NAMES[partition or study.main_partition]}, preset {study.preset}"
 
 
-def panels(title: str, rows: int = 1, heading: str = "{}") -> tuple[Any, Any]:
-    """A figure with one column per task, and its axes (rows, tasks)."""
-    figure = new_figure(12.5, 1.1 + 3.1 * rows)
+def panels(title: str, rows: int = 1, heading: str = "{}", height: float = 3.1) -> tuple[Any, Any]:
+    """A figure with one column per task, and its axes (rows, tasks); `height` is that of a row [inch]."""
+    figure = new_figure(12.5, 1.1 + height * rows)
     figure.suptitle(title, fontsize=12)
     axes = figure.subplots(rows, len(TASKS), squeeze=False)
     for panel in axes.flat:

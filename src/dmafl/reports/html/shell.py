@@ -29,6 +29,8 @@ class Section(NamedTuple):
     body: Html
     lead: str = ""
     """One sentence under the title."""
+    below: Html = Html("")
+    """What stands between this part and the next."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,16 @@ class Content:
         return together(
             element("header", element("h1", self.title), self.lead, class_="top"),
             (
-                element(
-                    "section",
-                    element("h2", section.title, id=f"{section.name}-title"),
-                    element("p", section.lead, class_="lead") if section.lead else None,
-                    section.body,
-                    id=section.name,
-                    aria_labelledby=f"{section.name}-title",
+                (
+                    element(
+                        "section",
+                        element("h2", section.title, id=f"{section.name}-title"),
+                        element("p", section.lead, class_="lead") if section.lead else None,
+                        section.body,
+                        id=section.name,
+                        aria_labelledby=f"{section.name}-title",
+                    ),
+                    section.below,
                 )
                 for section in self.sections
             ),

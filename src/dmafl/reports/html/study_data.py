@@ -7,6 +7,8 @@ from typing import Any
 
 from dmafl.experiments.reproduction.bands import Band, over_aggregations, over_energy, over_values
 from dmafl.experiments.reproduction.design import DRIFT_UNIT, DRIFTS, TASKS, VARIANTS
+from dmafl.experiments.reproduction.findings import Findings
+from dmafl.experiments.reproduction.names import PARTITION_NAMES, TASK_NAMES
 from dmafl.experiments.reproduction.response_claims import (
     drift_sweep,
     importance_sweep,
@@ -16,12 +18,14 @@ from dmafl.experiments.reproduction.response_claims import (
 from dmafl.experiments.reproduction.study_outcomes import FULL, StudyOutcomes
 from dmafl.experiments.reproduction.targets import SHARES, target
 from dmafl.reports.figures.study_responses import relative_times
-from dmafl.reports.figures.study_style import SCHEMES, STYLES, TASK_COLOURS, TASK_NAMES, VARIANT_COLOURS
+from dmafl.reports.figures.study_style import SCHEMES, STYLES, TASK_COLOURS, VARIANT_COLOURS
 from dmafl.reports.html.rounding import short, shorts
+from dmafl.reports.html.study_ratios import ratios_data
 
 
-def study_data(outcomes: StudyOutcomes) -> dict[str, Any]:
+def study_data(findings: Findings) -> dict[str, Any]:
     """All of them; schemes, tasks, partitions and variants are numbered."""
+    outcomes = findings.outcomes
     return {
         "palette": [
             *(STYLES[scheme]["color"] for scheme in SCHEMES),
@@ -31,6 +35,8 @@ def study_data(outcomes: StudyOutcomes) -> dict[str, Any]:
         "schemes": SCHEMES,
         "tasks": [TASK_NAMES[task] for task in TASKS],
         "variants": [" + ".join(variant) for variant in (*VARIANTS, FULL)],
+        "partitions": [PARTITION_NAMES[partition] for partition in outcomes.study.partitions],
+        "ratios": ratios_data(findings.ratios, outcomes.study.partitions),
         "curves": _curves(outcomes),
         "targets": _targets(outcomes),
         "importances": _importances(outcomes),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dmafl.experiments.reproduction.design import TASKS
-from dmafl.reports.figures.study_style import PARTITION_NAMES, TASK_NAMES
+from dmafl.experiments.reproduction.names import PARTITION_NAMES, TASK_NAMES
 from dmafl.reports.html.html import Html, choice, element, figure, plot, together
 
 

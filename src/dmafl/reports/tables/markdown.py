@@ -27,10 +27,11 @@ def markdown_table(titles: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def markdown_list(notes: Notes) -> str:
-    """Names with what is said of each, below a title; nothing if there are none."""
+    """Names with what is said of each, below a title if it has one; nothing if there are none."""
     if not notes.items:
         return ""
-    return "\n".join([f"{notes.title}:\n", *(f"- **{name}**: {text}" for name, text in notes.items)]) + "\n"
+    lines = [f"- **{name}**: {text}" for name, text in notes.items]
+    return "\n".join([f"{notes.title}:\n", *lines] if notes.title else lines) + "\n"
 
 
 def _text(cell: Cell) -> str:

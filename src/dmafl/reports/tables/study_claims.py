@@ -31,8 +31,8 @@ def claims_table(claims: Iterable[Claim]) -> Table:
         (Column("id", "", "left"), lambda claim: cell(claim.id, emphasis=Emphasis.STRONG)),
         plain("claim", "Claim", "text", "left"),
         plain("figure", "Figure"),
-        (Column("verdict", "Verdict", "left"), _verdict),
-        (Column("counts", COUNTS), _counts),
+        (Column("verdict", "Verdict", "left"), verdict_cell),
+        (Column("counts", COUNTS), counts_text),
         (Column("weakest", "Weakest effect (95% interval)"), lambda claim: _effect(weakest(claim))),
         (Column("strongest", "Strongest effect (95% interval)"), lambda claim: _effect(strongest(claim))),
         plain("seeds", "Seeds"),
@@ -60,6 +60,7 @@ def comparisons_table(title: str, claims: Iterable[Claim]) -> Table:
         ),
         (Column("measure", "Measure"), lambda row: _measure(row.comparison)),
         (Column("effect", "Effect", interval=True), lambda row: _interval(row.comparison)),
+        (Column("shown", "Effect", in_files=False), lambda row: row.comparison.shown),
         plain("seeds", "Seeds", "comparison.effect.n"),
         (Column("claimed_above", "Claimed above"), lambda row: row.comparison.claimed[0]),
         (Column("claimed_below", "Claimed below"), lambda row: row.comparison.claimed[1]),
@@ -115,11 +116,12 @@ def strongest(claim: Claim) -> Comparison | None:
     return max(claim.counted, key=support, default=None)
 
 
-def _verdict(claim: Claim) -> Cell:
+def verdict_cell(claim: Claim) -> Cell:
+    """The verdict, in its colour."""
     return cell(claim.verdict, emphasis=VERDICTS.get(claim.verdict, Emphasis.OPEN))
 
 
-def _counts(claim: Claim) -> str:
+def counts_text(claim: Claim) -> str:
     """How many comparisons hold, fail and are undecided; and how many there should be, if some were not run."""
     counts = "/".join(str(claim.count(state)) for state in (HOLDS, FAILS, UNDECIDED))
     return counts if len(claim.counted) == claim.wanted else f"{counts} of {claim.wanted}"
@@ -136,7 +138,7 @@ def _interval(comparison: Comparison) -> Cell:
 def _measure(comparison: Comparison) -> Cell:
     return cell(
         comparison.measure,
-        comparison.measure if comparison.judged else f"{comparison.measure} (not judged)",
+        comparison.quantity if comparison.judged else f"{comparison.quantity} (not judged)",
     )
 
 

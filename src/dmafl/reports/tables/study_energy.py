@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from math import exp, isfinite
+from collections.abc import Iterator, Sequence
+from math import exp
 
+from dmafl.experiments.reproduction.design import TASKS
+from dmafl.experiments.reproduction.factors import factor_with_interval
 from dmafl.experiments.reproduction.targets import REFERENCE, LogRatio, Ratio
-from dmafl.experiments.reproduction.verdicts import bounded
 from dmafl.reports.tables.table import Cell, Column, Rule, Table, cell, plain
 
 HIGHEST = 1.0
@@ -40,16 +40,29 @@ def ratios_table(ratios: Sequence[Ratio]) -> Table:
 LOWEST = "Every CPU at its lowest frequency"
 
 
-def highest_targets_table(ratios: Sequence[Ratio]) -> Table:
-    """The highest target of each task alone, in short."""
-    highest = [ratio for ratio in ratios if ratio.share == HIGHEST]
-    table = ratios_table(highest).only("partition", "task", "scheme", "ratio", "floor_ratio", "missed")
-    columns = tuple(replace(column, spare=column.key == "floor_ratio") for column in table.columns)
-    title = (
-        f"Energy to fedasync's accuracy, relative to {REFERENCE} "
-        "(95% interval; †: guessing gets there; more in files)"
-    )
-    return replace(table, title=title, columns=columns, sections=("partition", "task"))
+def highest_targets_tables(ratios: Sequence[Ratio]) -> Iterator[Table]:
+    """One table per partition with the highest target of each task, where guessing does not reach it, in short."""
+    highest = [ratio for ratio in ratios if ratio.share == HIGHEST and not ratio.guessed]
+    for partition in dict.fromkeys(ratio.partition for ratio in highest):
+        found = {(one.scheme, one.task): one.raw for one in highest if one.partition == partition}
+        rows = (
+            (
+                cell(scheme),
+                *(
+                    cell(short_factor(found[scheme, task]) if (scheme, task) in found else None)
+                    for task in TASKS
+                ),
+            )
+            for scheme in dict.fromkeys(scheme for scheme, _ in found)
+        )
+        columns = (Column("scheme", "Scheme", "left"), *(Column(task, task) for task in TASKS))
+        title = f"Energy to the highest target, times that of {REFERENCE}: {partition}"
+        yield Table(title, columns, tuple(rows))
+
+
+def short_factor(log_ratio: LogRatio) -> str:
+    """A log ratio as a factor with its interval, in two digits."""
+    return factor_with_interval(log_ratio.effect, log_ratio.ends, digits=2)
 
 
 def targets_table(ratios: Sequence[Ratio]) -> Table:
@@ -76,11 +89,7 @@ def targets_table(ratios: Sequence[Ratio]) -> Table:
 
 def factor_text(log_ratio: LogRatio) -> str:
     """A log ratio as a factor with its interval."""
-    middle = f"{exp(log_ratio.effect.mean):.3g}"
-    if not isfinite(log_ratio.effect.half):
-        return middle
-    low, high = (f"{exp(end):.3g}".replace("inf", "∞") for end in log_ratio.ends)
-    return bounded(middle, log_ratio.first_censored, log_ratio.second_censored) + f"[{low}, {high}]"
+    return factor_with_interval(log_ratio.effect, log_ratio.ends)
 
 
 def _short(ratio: Ratio) -> list[Cell]:

@@ -30,6 +30,7 @@ from dmafl.reports.tables.study_claims import (
 )
 from dmafl.reports.tables.study_energy import ratios_table, targets_table
 from dmafl.reports.tables.study_runs import RunsThere, rates_table
+from dmafl.reports.tables.study_summary import savings_table, why_notes
 from dmafl.reports.tables.table import Table
 
 SCHEMA = 1
@@ -46,8 +47,10 @@ def write_tables(findings: Findings, folder: Path) -> None:
     write_csv(folder / "ablation.csv", ablation_file_table(findings.variants))
     write_json(folder / "claims.json", {"schema": SCHEMA, "claims": [_plain(claim) for claim in claims]})
     write_text(folder / "claims.md", claims_markdown(claims))
+    write_text(folder / "why.md", markdown_list(why_notes(claims)) or "Every claim holds.\n")
     write_text(folder / "pairs.md", pairs_markdown(findings.pairs))
     for name, table in (
+        ("savings", savings_table(findings.savings)),
         ("rates", rates_table(findings.outcomes)),
         ("readings", _short_readings(findings.tallies)),
         ("ratios", targets_table(findings.ratios)),

@@ -27,6 +27,9 @@ Form = Literal["", "json", "csv", "latex"]
 class Terminal(Console):
     """A console on standard output that takes no text for more than text."""
 
+    for_programs = False
+    """Whether what it prints is for other programs, which want every column."""
+
     def __init__(self, **settings: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **settings)
 
@@ -71,6 +74,8 @@ class NameColumn(TextColumn):
 
 class Collecting(Terminal):
     """For other programs: tables are kept and printed at the end as JSON, CSV or LaTeX; all else goes to stderr."""
+
+    for_programs = True
 
     def __init__(self, form: Form) -> None:
         super().__init__(stderr=True)
