@@ -29,8 +29,8 @@ An optional value that the preset sets is switched off with `"unset"`. Unknown k
 *Limits* says why a number may be no smaller and no larger. Limits are wide: beyond them lies no device, no radio and
 no memory; within them, no number overflows or vanishes, and what cannot be done is refused with its reason. They hold
 for the columns of device tables and traces too, where also `distance_m` is 0 to 1e+06 m, `bearing_rad` -1000 to
-1000, `time_s`, `from_s` and `to_s` 0 to 1e+09 s and `index` 0 to 1e+09. A scenario has at most 100 tasks, and a `choice` at most 100,000
-numbers.
+1000, `time_s`, `from_s` and `to_s` 0 to 1e+09 s and `index` 0 to 1e+09. A scenario has at most 100 tasks, and a
+`choice` at most 100,000 numbers.
 """
 
 NOTES = {

@@ -59,7 +59,7 @@ class Availability:
         if self.always:
             return True
         first, end = self._rows(device)
-        row = bisect_right(self.from_s, time_s, first, end) - 1  # type: ignore[call-overload]
+        row = bisect_right(self.from_s, time_s, first, end) - 1
         return bool(row >= first and time_s < self.to_s[row])
 
     def next_change_s(self, device: int, time_s: float) -> float:
@@ -67,7 +67,7 @@ class Availability:
         if self.always:
             return NEVER_S
         first, end = self._rows(device)
-        row = bisect_right(self.from_s, time_s, first, end)  # type: ignore[call-overload]
+        row = bisect_right(self.from_s, time_s, first, end)
         if row > first and time_s < self.to_s[row - 1]:
             change_s = float(self.to_s[row - 1])
             return change_s if change_s < FAR_S else NEVER_S

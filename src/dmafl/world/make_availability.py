@@ -37,7 +37,7 @@ def as_given(own: OwnAvailability, devices: Devices) -> Availability:
     every = []
     for device, last_s in enumerate(devices.window_s.max(axis=1).tolist()):
         name = f"availability: stretches of device {devices.id[device]}"
-        pairs = []
+        pairs: list[Stretch] = []
         for pair in own.stretches(device, last_s):
             _check_stretch(pair, pairs[-1][1] if pairs else 0.0, name)
             pairs.append((float(pair[0]), float(pair[1])))

@@ -69,8 +69,7 @@ def _of_rounds(rows: SchemeRunRows, weight: Array, size: int) -> tuple[Array, Ar
         changes_s, sizes = round_sizes(rows, name, size)
         of_task = rows.task == j
         before, after = (
-            1.0 / sizes[np.searchsorted(changes_s, end_s[of_task], side=side)]  # type: ignore[call-overload]
-            for side in ("left", "right")
+            1.0 / sizes[np.searchsorted(changes_s, end_s[of_task], side=side)] for side in ("left", "right")
         )
         low[of_task], high[of_task] = np.minimum(before, after), np.maximum(before, after)
     return low, high
