@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 CLUSTER ?= .venv-cluster
+DEPLOY ?= .venv-deploy
 OUT    ?= demo-out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
@@ -12,12 +13,13 @@ ifneq ($(wildcard ../shared/data/mnist.npz),)
 export DMAFL_DATA_DIR ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help demo test cluster-test lint docs bench faults soak clean
+.PHONY: help demo test cluster-test deploy-test lint docs bench faults soak clean
 
 help:
 	@echo "make demo   set up, then plan and train three models on ten devices beside every baseline, and draw the outcome"
 	@echo "make test   set up, then run the tests"
 	@echo "make cluster-test  set up Ray and submitit in an environment of their own, then run the tests that need them"
+	@echo "make deploy-test   set up Flower in an environment of its own, then run the tests that need it"
 	@echo "make lint   ruff and mypy"
 	@echo "make docs   build the documentation into site/"
 	@echo "make bench  run the benchmarks"
@@ -45,6 +47,9 @@ test: $(VENV)/.dev
 
 cluster-test: $(CLUSTER)/.cluster
 	$(CLUSTER)/bin/python -m pytest -n 0 -m cluster -rs
+
+deploy-test: $(DEPLOY)/.deploy
+	$(DEPLOY)/bin/python -m pytest -m deploy -rs $$(grep -rl --include='test_*.py' mark.deploy tests)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -85,5 +90,13 @@ $(CLUSTER)/.cluster: pyproject.toml constraints.txt constraints-cluster.txt
 	$(CLUSTER)/bin/python -m pip --disable-pip-version-check --quiet install --constraint constraints.txt --constraint constraints-cluster.txt --editable ".[dev,ray,slurm]"
 	touch $@
 
+# Flower asks for older versions of a few packages: hence constraints of its own.
+$(DEPLOY)/.deploy: pyproject.toml constraints-deploy.txt
+	$(PYTHON) -m venv $(DEPLOY)
+	$(DEPLOY)/bin/python -m pip --disable-pip-version-check --quiet install --constraint constraints-deploy.txt torch
+	$(DEPLOY)/bin/python -m pip --disable-pip-version-check --quiet install --constraint constraints-deploy.txt --editable ".[dev,deploy]"
+	$(DEPLOY)/bin/python -m pip --disable-pip-version-check check
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(CLUSTER) site demo-out faults-out soak-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(CLUSTER) $(DEPLOY) site demo-out faults-out soak-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
