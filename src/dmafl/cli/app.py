@@ -15,6 +15,7 @@ from dmafl.base.version import __version__
 from dmafl.cli import (
     compare_command,
     data_commands,
+    deploy_command,
     doctor_command,
     licences_command,
     measure_command,
@@ -56,6 +57,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data_commands.app, name="data")
+app.add_typer(deploy_command.app, name="deploy")
 
 
 @app.callback(invoke_without_command=True)

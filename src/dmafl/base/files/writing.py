@@ -15,8 +15,11 @@ from dmafl.base.files.leftovers import clean_once, held
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place only if the block succeeds."""
+def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
+    """A temporary path beside `path` that takes its place only if the block succeeds.
+
+    Until then its owner alone reads it; `mode` is for files that stay so, as private keys do.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     clean_once(path.parent)
     with _new_part(path) as part:
@@ -24,7 +27,7 @@ def replacing(path: Path) -> Iterator[Path]:
             yield part
             with part.open("rb") as written:
                 os.fsync(written.fileno())
-            part.chmod(0o666 & ~_umask())
+            part.chmod(0o666 & ~_umask() if mode is None else mode)
             part.replace(path)
         except BaseException as error:
             part.unlink(missing_ok=True)
@@ -47,9 +50,9 @@ def _new_part(path: Path) -> Iterator[Path]:
                 return
 
 
-def write_bytes(path: Path, content: bytes) -> None:
+def write_bytes(path: Path, content: bytes, mode: int | None = None) -> None:
     """Write `content` to `path`, whole or not at all."""
-    with replacing(path) as part:
+    with replacing(path, mode) as part:
         part.write_bytes(content)
 
 

@@ -1,0 +1,1 @@
+"""Flower's programs on this machine: keys and certificates, commands, processes that are kept going and ended."""

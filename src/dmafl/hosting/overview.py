@@ -1,0 +1,69 @@
+"""What runs of a deployment: here, and, where the server is here, which devices and runs it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dmafl.hosting import flower
+from dmafl.hosting.layout import Layout
+from dmafl.hosting.records import Record, records
+from dmafl.hosting.registry import NoAnswer, asked, registered
+
+
+@dataclass(frozen=True)
+class KnownDevice:
+    """A device that the server was told of."""
+
+    name: str
+    """Empty for a device without a key, where keys are not asked for."""
+    node: str
+    state: str
+    """`online`, `offline`, or `registered` where it was never there."""
+
+
+@dataclass(frozen=True)
+class KnownRun:
+    """A run that the server has."""
+
+    number: str
+    state: str
+    since: str
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The state of a deployment, as seen from one machine."""
+
+    here: tuple[Record, ...]
+    devices: tuple[KnownDevice, ...] = ()
+    runs: tuple[KnownRun, ...] = ()
+    problem: str = ""
+    """Why the server was not asked for devices and runs."""
+
+
+def overview(layout: Layout) -> Overview:
+    """Look at records, and ask the server if it runs here."""
+    here = tuple(records(layout))
+    if not any(record.name == "server" and record.alive for record in here):
+        return Overview(here, problem="No server runs here.")
+    try:
+        devices = asked(flower.list_devices(layout)).get("nodes", [])
+        runs = asked(flower.list_runs(layout)).get("runs", [])
+    except NoAnswer as why:
+        return Overview(here, problem=f"The server does not answer: {why}")
+    names = {device["node"]: name for name, device in registered(layout).items()}
+    return Overview(here, tuple(_device(each, names) for each in devices), tuple(map(_run, runs)))
+
+
+def _device(node: Mapping[str, Any], names: Mapping[str, str]) -> KnownDevice:
+    number = str(node.get("node-id", ""))
+    return KnownDevice(names.get(number, ""), number, str(node.get("status", "")))
+
+
+def _run(run: Mapping[str, Any]) -> KnownRun:
+    since = next(
+        (str(run[name]) for name in ("running-at", "starting-at", "pending-at") if run.get(name)), ""
+    )
+    return KnownRun(str(run.get("run-id", "")), str(run.get("status", "")), since)
