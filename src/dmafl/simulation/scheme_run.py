@@ -50,8 +50,11 @@ class SchemeRun:
         transport: RunTransport | None = None,
         gradient_norms: bool = True,
         refuse_diverged: bool = False,
+        timeout_s: float | None = None,
     ) -> None:
         """`transport`: a virtual clock where none is given. `gradient_norms`: whether tests estimate them.
+
+        `timeout_s`: yield at least so often, where real time passes.
 
         `refuse_diverged`: order a job again whose model is not finite, instead of giving it a slot. Not for a simulated
         device, which would do the same again.
@@ -77,6 +80,7 @@ class SchemeRun:
             policies,
             transport,
             self.records,
+            timeout_s=timeout_s,
             max_norm=rules.max_update_norm,
             clip_norm=rules.clip_norm,
             refuse_diverged=refuse_diverged,

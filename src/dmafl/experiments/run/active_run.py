@@ -11,6 +11,7 @@ from dmafl.base.watching import Amount, PieceProgress
 from dmafl.calibration.running_estimates import RunningEstimates
 from dmafl.experiments.run.contexts import Contexts
 from dmafl.experiments.run.folder import RunFolder
+from dmafl.experiments.run.real_devices import RealDevices
 from dmafl.experiments.run.request import Request
 from dmafl.experiments.run.settings import SCHEME_RUNS, Settings
 from dmafl.experiments.run.statuses import FINISHED, SchemeRunStatus
@@ -20,6 +21,8 @@ from dmafl.simulation.run_name import RunName
 from dmafl.simulation.scheme_run import SchemeRun
 from dmafl.training.workers import Trainers, Workers
 
+QUIET_S = 1.0
+"""How often a run on real devices looks whether it is to stop while nothing happens [s]."""
 MOST_ROWS = 10_000
 """Rows that the run of a scheme keeps in memory; a state is saved when there are more."""
 
@@ -34,6 +37,8 @@ class Means:
     trainers: Trainers
     workers: Workers
     contexts: Contexts
+    devices: RealDevices | None = None
+    """Real ones, in place of a simulation."""
 
 
 class ActiveRun:
@@ -72,7 +77,10 @@ class ActiveRun:
             means.workers,
             policies,
             running,
-            gradient_norms=means.request.gradient_norms,
+            transport=None if means.devices is None else means.devices.transport(world, trainer),
+            gradient_norms=means.request.gradient_norms and means.devices is None,
+            refuse_diverged=means.devices is not None,
+            timeout_s=None if means.devices is None else QUIET_S,
         )
         saved = means.folder.read_checkpoint(name)
         if saved is None:
@@ -95,7 +103,8 @@ class ActiveRun:
             if stop_asked():
                 return None
             is_due = time.monotonic() - self._saved_at >= self._settings.checkpoint_every_s
-            if is_due or self.scheme_run.records.row_count >= MOST_ROWS:
+            rows = self.scheme_run.records.row_count
+            if (is_due and (rows or self._settings.checkpoint_every_s)) or rows >= MOST_ROWS:
                 self.save()
         self.save()
         short = self.scheme_run.shortfall()

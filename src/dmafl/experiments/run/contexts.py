@@ -43,6 +43,7 @@ class Contexts:
     quality: str = "calibrated"
     dissimilarity: str = "gram"
     stop_asked: Callable[[], bool] = lambda: False
+    real_devices: bool = False
 
     def of(self, world: World, given: Plan | None = None) -> SchemeContext:
         """The context in `world`, with the plan that is given for it."""
@@ -56,6 +57,7 @@ class Contexts:
             lambda task, share: label_mix(self.trainer_of(world.scenario.seed), task, share),
             PlansInFolder(self.folder),
             self.stop_asked,
+            self.real_devices,
         )
 
     def _estimates(self, world: World) -> dict[str, TaskEstimates]:

@@ -14,8 +14,9 @@ from dmafl.experiments.run.elsewhere import run_elsewhere
 from dmafl.experiments.run.expected_loss import fill_in
 from dmafl.experiments.run.folder import RunFolder, checksum_of
 from dmafl.experiments.run.here import FolderMeans, run_here
-from dmafl.experiments.run.manifest import Manifest
+from dmafl.experiments.run.manifest import REAL, VIRTUAL, Manifest
 from dmafl.experiments.run.progress import Progress
+from dmafl.experiments.run.real_devices import RealDevices
 from dmafl.experiments.run.request import Request
 from dmafl.experiments.run.resuming import manifest_to_resume
 from dmafl.experiments.run.settings import Settings
@@ -23,12 +24,21 @@ from dmafl.experiments.run.statuses import RunStatus
 from dmafl.training.workers import Trainers
 
 
-def execute(request: Request, folder: RunFolder, settings: Settings, resume: bool = False) -> None:
-    """Run all of `request` into `folder`. Ctrl-C and SIGTERM save the state and raise `Interrupted`."""
+def execute(
+    request: Request,
+    folder: RunFolder,
+    settings: Settings,
+    resume: bool = False,
+    devices: RealDevices | None = None,
+) -> None:
+    """Run all of `request` into `folder`. Ctrl-C and SIGTERM save the state and raise `Interrupted`.
+
+    On real `devices` one scheme is run with one seed.
+    """
     if settings.workers < 1:
         raise bad_input("workers", "must be >= 1", settings.workers, "Use as many as there are cores.")
     trainers = Trainers(request.scenario, request.components)
-    wanted = first_manifest(request, trainers)
+    wanted = replace(first_manifest(request, trainers), clock=VIRTUAL if devices is None else REAL)
     if resume and folder.exists() and not folder.has_leftovers():
         known = manifest_to_resume(folder, wanted, request.measured)
         if known.status is RunStatus.FINISHED:  # no lock is needed, and perhaps none can be had
@@ -49,7 +59,7 @@ def execute(request: Request, folder: RunFolder, settings: Settings, resume: boo
             manifest = folder.go_on(manifest)
         folder.clean()
         progress = Progress(folder, manifest)
-        means = FolderMeans(request, folder, settings, trainers, constants.for_planning)
+        means = FolderMeans(request, folder, settings, trainers, constants.for_planning, devices)
         failures = (run_here if isinstance(settings.on, Local) else run_elsewhere)(means, progress)
         _finish(request, folder, progress, failures, constants)
 

@@ -13,6 +13,7 @@ from dmafl.experiments.executors.side_by_side import ATTEMPTS
 from dmafl.experiments.run.active_run import Means
 from dmafl.experiments.run.contexts import Contexts
 from dmafl.experiments.run.folder import RunFolder
+from dmafl.experiments.run.real_devices import RealDevices
 from dmafl.experiments.run.request import Request
 from dmafl.experiments.run.settings import Settings
 from dmafl.experiments.run.side_by_side import Noting, SideBySide, WorkersDied
@@ -29,6 +30,8 @@ class FolderMeans:
     trainers: Trainers
     for_planning: Mapping[int, Measured]
     """What plans are made with, by seed."""
+    devices: RealDevices | None = None
+    """Real ones, in place of a simulation."""
 
 
 def run_here(means: FolderMeans, progress: Noting, names: Sequence[str] | None = None) -> list[BadInput]:
@@ -66,6 +69,7 @@ def _once(means: FolderMeans, progress: Noting, names: Sequence[str], failures: 
             request.quality,
             request.dissimilarity,
             asked,
+            means.devices is not None,
         )
-        all_means = Means(request, folder, settings, trainers, workers, contexts)
+        all_means = Means(request, folder, settings, trainers, workers, contexts, means.devices)
         SideBySide(all_means, names, progress, asked, failures).carry_out()

@@ -18,6 +18,8 @@ from dmafl.world.world import World
 
 Plain = Mapping[str, Any]
 SOURCE = "manifest.json"
+VIRTUAL, REAL = "virtual", "real"
+"""What clock the times of a run are of: the simulator's, or that of a server with real devices."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,13 @@ class Manifest:
     """Checksum of each output, by its name relative to the folder."""
     sha256: str
     """Checksum of all of this without itself, as it was written."""
+    clock: str = VIRTUAL
+    """Whose times these are; a file says it where it is not the simulator's."""
+
+    @property
+    def real(self) -> bool:
+        """Whether real devices did the work."""
+        return self.clock == REAL
 
     @property
     def checksum(self) -> str:
@@ -157,6 +166,7 @@ class Manifest:
             "status": str(self.status),
             "scenario": self.scenario,
             "worlds": {str(seed): world for seed, world in self.worlds.items()},
+            **({} if self.clock == VIRTUAL else {"clock": self.clock}),
             "schemes": list(self.schemes),
             "seeds": list(self.seeds),
             "versions": dict(self.versions),
@@ -187,6 +197,7 @@ class Manifest:
             {name: SchemeRunRecord.from_plain(record) for name, record in given["units"].items()},
             given["files"],
             given["sha256"],
+            given.get("clock", VIRTUAL),
         )
 
 

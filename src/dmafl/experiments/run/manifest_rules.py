@@ -30,6 +30,8 @@ FIELDS = (
     "files",
     "sha256",
 )
+CLOCK = "clock"
+"""A field of runs on real devices only."""
 OWN = ("schemes", "models", "datasets", "streams", "world")
 """Kinds of things that a user may bring from Python, which no file holds."""
 DATA = ("dataset", "source", "sha256", "stand_in", "test_samples")
@@ -55,8 +57,10 @@ def check_manifest(manifest: Any, path: Path) -> None:
     for name in FIELDS:
         if name not in manifest:
             raise bad_input(f"{path}: {name}", "must be in the manifest of a run", None, _REMEDY)
+    if manifest.get(CLOCK, "real") != "real":
+        raise bad_input(f"{path}: {CLOCK}", "must be real, or left out", manifest[CLOCK], _REMEDY)
     for name in manifest:
-        if name not in FIELDS:
+        if name not in (*FIELDS, CLOCK):
             raise bad_input(f"{path}: {name[:60]}", "must be a known field", manifest[name], _REMEDY)
     for name, (rule, test) in _fields(manifest).items():
         if not test(manifest[name]):

@@ -50,12 +50,12 @@ def _check_same_run(folder: RunFolder, kept: Manifest, wanted: Manifest) -> None
             "Give the scenario the run was started with, or another folder.",
         )
     of_run, asked = kept.plain(), wanted.plain()
-    for key in ("schemes", "seeds", "plan_sha256"):
-        if of_run[key] != asked[key]:
+    for key in ("schemes", "seeds", "plan_sha256", "clock"):
+        if of_run.get(key) != asked.get(key):
             raise bad_input(
                 f"{folder.path}: {key}",
-                f"must be those of the run, {of_run[key]}",
-                asked[key],
+                f"must be those of the run, {of_run.get(key)}",
+                asked.get(key),
                 "Resume with the same arguments, or use another folder.",
             )
 

@@ -25,5 +25,6 @@ class Settings:
     at_once: int | None = None
     """How many of them at a time on an executor elsewhere; None: as many as there are places."""
     checkpoint_every_s: float = CHECKPOINT_EVERY_S
+    """0: after every event that writes a row."""
     watcher: Watcher = field(default_factory=Watcher)
     trackers: tuple[Tracker, ...] = ()

@@ -1,0 +1,32 @@
+"""Data for trying out: what the simulator deals to a device, for a device that has only its number.
+
+`--node-config 'data="dmafl.deployment.dealt:samples" scenario="scenario.toml" device=3'`
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dmafl.base.errors import bad_input
+from dmafl.scenario.toml import load
+from dmafl.training.components import NOTHING
+from dmafl.training.trainer import Trainer
+
+NAMES = ("device", "partition-id")
+
+
+def samples(task: str, config: dict[str, Any]) -> tuple[Any, Any]:
+    """Samples and labels that the scenario's seed deals to device number `device`; without it to `partition-id`."""
+    device = next((config[name] for name in NAMES if name in config), None)
+    if "scenario" not in config:
+        raise bad_input("scenario", "must be in the device's settings", None, 'Add scenario="FILE".')
+    scenario = load(config["scenario"])
+    if type(device) is not int or not 0 <= device < scenario.fleet.devices:
+        rule = f"must be a device's number, 0..{scenario.fleet.devices - 1}"
+        raise bad_input(NAMES[0], rule, device, "Add device=3 to the settings.")
+    if task not in scenario.tasks:
+        raise bad_input("task", "must be one of " + ", ".join(scenario.tasks), task, "Use the same scenario.")
+
+    trainer = Trainer(scenario, NOTHING).tasks[list(scenario.tasks).index(task)]
+    rows = trainer.local_inputs(device, 1.0).rows
+    return trainer.data.x_train[rows], trainer.data.y_train[rows]
