@@ -1,6 +1,6 @@
 """A SLURM of one machine for tests: sbatch, srun, sacct, scontrol and scancel, as far as submitit calls them.
 
-Each job of an array is a process here. A signal reaches all processes of a job, as SLURM's does.
+Each job of an array is a process here. A signal reaches all processes of a job but its script, as SLURM's does.
 """
 
 from __future__ import annotations
@@ -82,7 +82,12 @@ def _job(jobs: Path, name: str, script: str) -> None:
     code = 0
     while state.read_text() in ("PENDING", "REQUEUED"):
         state.write_text("RUNNING")
-        with subprocess.Popen(["bash", script], env=_environment(name), start_new_session=True) as process:
+        with subprocess.Popen(
+            ["bash", script],
+            env=_environment(name),
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGUSR2, signal.SIG_IGN),
+        ) as process:
             (jobs / f"{name}.group").write_text(str(process.pid))
             code = process.wait()
         if again.exists():

@@ -18,8 +18,8 @@ from support.processes import descendants, gone
 from support.tiny_files import Files
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
-SLOTS = 120
-"""Aggregations that take a second or so, so that there is a middle."""
+SLOTS = 600
+"""Aggregations that take some seconds, so that there is a middle also where the test gets little of the processor."""
 SEED = "fedasync-s0"
 SCHEMES = ("--scheme", "fedasync", "--scheme", "fedbuff")
 

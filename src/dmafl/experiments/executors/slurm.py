@@ -191,8 +191,10 @@ class _SlurmCrew:
         (self._jobs / STOPPING).touch()
         self._signal_all()
         until = time.monotonic() + SAVING_S
-        while time.monotonic() < until and not all(job.done() for job in self._active.values()):
+        while not (saved := all(job.done() for job in self._active.values())) and time.monotonic() < until:
             time.sleep(PAUSE_S)
+        if saved:
+            self._forget_jobs()
 
     def close(self, orderly: bool) -> None:
         """Take all jobs out of the queue; remove their files where all is done."""
@@ -200,7 +202,11 @@ class _SlurmCrew:
             with suppress(OSError):
                 job.cancel(check=False)
         if orderly:
-            shutil.rmtree(self._jobs, ignore_errors=True)
+            self._forget_jobs()
+
+    def _forget_jobs(self) -> None:
+        """Remove the files of jobs, which nobody needs any more."""
+        shutil.rmtree(self._jobs, ignore_errors=True)
 
     def _submit(self) -> None:
         while self._begun:
