@@ -67,11 +67,13 @@ def with_tables() -> set[str]:
     return set(commands) - WITHOUT_TABLES
 
 
-def of_values(name: str, width: int) -> tuple[list[Table], str]:
-    """The tables that a command prints of values, and all that is seen on a terminal."""
+def of_values(name: str, width: int, *, for_other_programs: bool = False) -> tuple[list[Table], str]:
+    """The tables that a command prints of values, and all that is seen on a terminal; or those for other programs."""
     tables: list[Table] = []
 
     class Watched(Terminal):
+        for_programs = for_other_programs
+
         def print(self, *objects: Any, **settings: Any) -> None:
             tables.extend(thing for thing in objects if isinstance(thing, Table))
             super().print(*objects, **settings)
@@ -155,7 +157,7 @@ def test_every_command_prints_its_tables_for_programs_too(printed):
     for name, things in printed.items():
         assert things[-1] is FINISHED and things.count(FINISHED) == 1, name
     for name in (*printed, *SHOWN):
-        things = printed[name] if name in printed else of_values(name, 80)[0]
+        things = printed[name] if name in printed else of_values(name, 80, for_other_programs=True)[0]
         tables = [thing for thing in things if isinstance(thing, Table)]
         content = json.loads(as_json(tables))
         by_key = dict.fromkeys(table.key for table in tables if table.rows)
