@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
+from collections.abc import Iterator
+from multiprocessing import spawn
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +29,23 @@ with contextlib.suppress(ValueError):  # not the main thread
 sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("dmafl", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("dmafl")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm_workers() -> Iterator[None]:
+    """Worker processes are forked from one that has imported everything (tests/support/warm_process.py)."""
+    from support.warm_process import warm_python
+
+    usual = spawn.get_executable
+    spawn.get_executable = lambda: os.fsencode(warm_python())
+    yield
+    spawn.get_executable = usual
+
+
+@pytest.fixture
+def new_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Worker processes that begin as they do for a user."""
+    monkeypatch.setattr(spawn, "get_executable", lambda: os.fsencode(sys.executable))
 
 
 @pytest.fixture

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 from support.patience import carried_out
+from support.warm_process import warm_python
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
 def run(name: str, *arguments: str) -> str:
     done = carried_out(
-        [sys.executable, str(BENCHMARKS / name), *arguments],
+        [warm_python(), str(BENCHMARKS / name), *arguments],
         capture_output=True,
         text=True,
         check=False,

@@ -7,13 +7,13 @@ import io
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from support.patience import carried_out
+from support.warm_process import warm_python
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -78,10 +78,10 @@ def codes(cell: str) -> list[str]:
 
 
 def _shell(text: str, folder: Path) -> str:
-    """What the commands print, with `dmafl` from this interpreter and no data but the embedded ones."""
+    """What the commands print, with `dmafl` of this package and no data but the embedded ones."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("DMAFL_")}
     environment |= {"DMAFL_CACHE_DIR": str(folder / "no-cache"), "PYTHONWARNINGS": "error"}
-    command = f'dmafl() {{ "{sys.executable}" -m dmafl "$@"; }}\nset -e\n{text}'
+    command = f'dmafl() {{ "{warm_python()}" -m dmafl "$@"; }}\nset -e\n{text}'
     done = carried_out(
         ["bash", "-c", command],
         cwd=folder,
