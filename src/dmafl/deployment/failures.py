@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dmafl.server.messages import LEFT
+from dmafl.simulation.records import CRASHED, DEADLINE, DECLINED
 
-DEADLINE, CRASHED, DECLINED, UNSENT, WINDOW = "deadline", "crashed", "declined", "unsent", "window"
-REASONS = (DEADLINE, CRASHED, DECLINED, UNSENT)
-"""Of a job alone; its device may be asked again."""
+WINDOW = "window"
 OF_ERROR = {
     1: CRASHED,  # the device could not load the app
     2: CRASHED,  # the app raised an exception

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from dmafl.deployment.failures import DEADLINE, DECLINED, UNSENT, WINDOW, Failures, reason_of
+from dmafl.deployment.failures import WINDOW, Failures, reason_of
 from dmafl.deployment.link import Content, Link, LinkDown, Reply
 from dmafl.deployment.members import Members
 from dmafl.deployment.real_time import RealTime, Timers
@@ -39,6 +39,7 @@ from dmafl.server.messages import (
 from dmafl.server.transport import ModelOf
 from dmafl.server.updates import UpdateCheck, check_job, credible
 from dmafl.simulation.ledger import TaskEnergy
+from dmafl.simulation.records import DEADLINE, DECLINED, UNSENT
 from dmafl.world.world import World
 
 log = logging.getLogger(__name__)

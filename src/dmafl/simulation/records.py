@@ -60,5 +60,8 @@ AGGREGATED, DIVERGED = TAKEN = "aggregated", "diverged"
 """Outcomes of periods whose upload the server took; a model that is not finite changes nothing."""
 DEVICE_LEFT = "failed: left"
 """Outcome of a period whose device left before its end."""
+DEADLINE, CRASHED, DECLINED, UNSENT = JOB_FAILURES = ("deadline", "crashed", "declined", "unsent")
+"""Why a job on a real device ends without an upload though its device may be asked again; after some in a row it is
+lost for the same reason."""
 NOT_AGGREGATED = -1
 """Slot and staleness of a period whose local model was never aggregated."""

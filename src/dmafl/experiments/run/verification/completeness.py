@@ -8,8 +8,10 @@ from dmafl.experiments.run.verification.findings import REPLAY_TOLERANCE, Array,
 from dmafl.experiments.run.verification.made import Made, made_s
 from dmafl.experiments.run.verification.presence import cut_off
 from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
+from dmafl.simulation.records import JOB_FAILURES
 
 REASONS = ("battery", "window", "refused")
+FAILED = "failed: "
 
 
 def complete(rows: SchemeRunRows) -> Finding:
@@ -103,6 +105,8 @@ def _due(rows: SchemeRunRows, j: int, made: Made) -> tuple[Array, Array, Array, 
     if rows.finished and made.count not in version:
         end_s = max(float(rows.periods["end_s"].max(initial=0.0)), float(max(evaluation.at_s, default=0.0)))
         end_s = max(end_s, rows.world.availability.last_change_s())
+        if rows.real:  # it ended when nothing more could come, which no row says
+            end_s = max(end_s, float(rows.metrics["time_s"][of_task].max(initial=0.0)))
         version, time_s = np.append(version, made.count), np.append(time_s, end_s)
         everything = np.append(everything, True)
     if rows.finished:
@@ -139,25 +143,28 @@ def losses(rows: SchemeRunRows) -> Finding:
     if not rows.ended:
         return Finding()
     periods, wrong = rows.periods, []
+    reasons = (*REASONS, *JOB_FAILURES) if rows.real else REASONS
     reported: dict[tuple[str, int], tuple[str, float]] = {}
     for loss in rows.losses:
         key = (loss.task, loss.device)
         place = f"{rows.name}, device {loss.device}, task {loss.task}"
-        if key in reported and loss.reason != "refused":
+        if key in reported and loss.reason not in ("refused", *JOB_FAILURES):
             wrong.append(f"{place}: lost twice")
-        if loss.device >= rows.world.device_count or loss.reason not in REASONS:
+        if loss.device >= rows.world.device_count or loss.reason not in reasons:
             wrong.append(f"{place}: lost to {loss.reason!r}")
         reported[key] = loss.reason, float(loss.time_s)
-    failed = np.flatnonzero(np.char.startswith(periods["outcome"].astype(str), "failed: ") & ~cut_off(rows))
+    outcome = periods["outcome"].astype(str)
+    alone = np.isin(outcome, [f"{FAILED}{reason}" for reason in JOB_FAILURES])  # their devices went on
+    failed = np.flatnonzero(np.char.startswith(outcome, FAILED) & ~cut_off(rows) & ~alone)
     for k in failed:
         key, reason = (
             (str(periods["task"][k]), int(periods["device"][k])),
-            str(periods["outcome"][k])[len("failed: ") :],
+            str(periods["outcome"][k])[len(FAILED) :],
         )
         if reported.get(key) != (reason, float(periods["end_s"][k])):
             wrong.append(f"{rows.period(k)}: failed, but the manifest does not tell of it")
     for (task, device), (reason, lost_s) in reported.items():
-        if reason == "refused" and rows.absences:  # it may be asked again when it returns
+        if (rows.real or reason == "refused") and rows.absences:  # it may be asked again when it returns
             continue
         of_device = np.flatnonzero((periods["device"] == device) & (periods["task"] == task))
         late = of_device[~(periods["start_s"][of_device] <= lost_s * (1 + REPLAY_TOLERANCE))]

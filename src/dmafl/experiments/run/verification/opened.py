@@ -140,6 +140,7 @@ class Opened:
                 {name: values[rows["metrics"]] for name, values in theory.items()},
                 plan_of.get(run_name),
                 tuple(self.manifest.data[task].test_samples for task in self.scenario.tasks),
+                self.manifest.real,
             )
 
     def _theory(self) -> Columns:

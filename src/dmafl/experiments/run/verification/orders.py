@@ -55,6 +55,8 @@ def planned_jobs(rows: SchemeRunRows) -> Array | None:
     revises = rows.known_scheme is not None and rows.known_scheme.revises
     if rows.plan is None or rows.losses or rows.absences or not rows.ended or revises:
         return None
+    if rows.real and not rows.periods.taken.all():  # a job that fails is done again
+        return None
     plan, periods, tasks = rows.plan.plan.schedule, rows.periods, rows.world.task_count
     planned = np.lexsort((plan.slot, plan.start_s, plan.device * tasks + plan.task))
     begun = np.lexsort((periods["start_s"], periods["device"] * tasks + rows.task))
@@ -80,6 +82,9 @@ def planned_slots(rows: SchemeRunRows) -> Array:
 def samples(rows: SchemeRunRows) -> Finding:
     """A device has as many samples as its stream says when its computation starts; none where it never does."""
     periods, world, device, task = rows.periods, rows.world, rows.periods["device"], rows.task
+    if rows.real:  # its owner knows; a batch is of at most all
+        over = periods["batch"] - periods["samples"]
+        return rows.worst(np.where(periods["samples"] > 0, over, 0).astype(float))
     own_stream = np.isin(periods["task"].astype(str), rows.own.streams)
     begun = periods["samples"] > 0
     must = periods.computed & ~begun

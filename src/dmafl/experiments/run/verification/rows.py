@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from dmafl.experiments.run.manifest import Manifest
 from dmafl.server.updates import UpdateCheck
-from dmafl.simulation.records import DEVICE_LEFT, NOT_AGGREGATED, QUALITY, TAKEN
+from dmafl.simulation.records import DEVICE_LEFT, JOB_FAILURES, NOT_AGGREGATED, QUALITY, TAKEN
 from dmafl.simulation.run_name import RunName
 from dmafl.world.world import World
 
@@ -22,6 +22,9 @@ REFUSED = tuple(f"refused: {check.value}" for check in UpdateCheck if check.ends
 OUTCOMES = (*TAKEN, "unfinished", "failed: battery", "failed: window", DEVICE_LEFT, *REFUSED)
 NULLABLE = (*QUALITY, "grad_norm2")
 """Columns that may be empty: what was not computed."""
+REPORTED = ("energy_J", "uplink_J", "compute_J", "downlink_J", "samples")
+"""Columns that may also be empty in a run on real devices: what nobody has measured or told."""
+OUTCOMES_OF_REAL = tuple(f"failed: {reason}" for reason in JOB_FAILURES)
 LARGEST = 1e100
 """Times, energies and frequencies are far below it, and squares of it are still finite."""
 
@@ -45,11 +48,14 @@ class Cells:
 def cells_of(name: str, table: pa.Table, manifest: Manifest, worlds: Mapping[int, World]) -> Cells:
     """Check every cell of `metrics` or `periods`."""
     columns, wrong = {}, []
+    nullable = (*NULLABLE, *REPORTED) if manifest.real else NULLABLE
     usable = np.ones(table.num_rows, dtype=bool)
     for column in table.column_names:
         values = table.column(column)
         empty = values.is_null().to_numpy(zero_copy_only=False)
-        if column in NULLABLE:
+        if column in nullable and pa.types.is_integer(values.type):
+            values = values.fill_null(0)
+        elif column in nullable:
             nan = pc.is_nan(values).fill_null(False).to_numpy(zero_copy_only=False)
             wrong.append((f"{column} is not a number, where nothing or a finite number must be", nan))
         elif empty.any():
@@ -58,9 +64,9 @@ def cells_of(name: str, table: pa.Table, manifest: Manifest, worlds: Mapping[int
             values = values.fill_null("" if pa.types.is_string(values.type) else 0)
         array = values.to_numpy(zero_copy_only=False)
         if array.dtype.kind == "f":
-            infinite = np.isinf(array) if column in NULLABLE else ~np.isfinite(array)
+            infinite = np.isinf(array) if column in nullable else ~np.isfinite(array)
             wrong.append((f"{column} is not finite", infinite))
-            if column not in NULLABLE:
+            if column not in nullable:
                 wrong.append((f"{column} is beyond any size that there is", np.abs(array) > LARGEST))
         columns[column] = array
     for problem, broken, essential in _ranges(name, columns, manifest, worlds):
@@ -75,18 +81,21 @@ def _ranges(
 ) -> list[tuple[str, Array, bool]]:
     """What is wrong in words, with which rows, and whether these cannot be checked further."""
     world = worlds[manifest.seeds[0]]
-    known = {
+    of_run = {
         "scheme": np.isin(columns["scheme"].astype(str), manifest.schemes),
         "seed": np.isin(columns["seed"], manifest.seeds),
         "task": np.isin(columns["task"].astype(str), world.task_names),
     }
-    out = [(f"{column} is none of this run", ~good, True) for column, good in known.items()]
+    out = [(f"{column} is none of this run", ~good, True) for column, good in of_run.items()]
     slots = np.zeros(len(columns["task"]), dtype=np.int64)
     for task, count in zip(world.task_names, world.slots.tolist(), strict=True):
         slots[columns["task"] == task] = count
     ranges = (
         _of_metrics(columns, slots) if name == "metrics" else _of_periods(columns, slots, world.device_count)
     )
+    if name == "periods" and manifest.real:
+        known = (*OUTCOMES, *OUTCOMES_OF_REAL)
+        ranges["outcome"] = (ranges["outcome"][0], np.isin(columns["outcome"].astype(str), known), True)
     for column, (rule, good, essential) in ranges.items():
         out.append((f"{column.partition(' ')[0]} {rule}", ~good, essential))
     return out

@@ -40,6 +40,8 @@ class SchemeRunRows:
     plan: PlanFile | None
     test_samples: tuple[int, ...]
     """Test samples that there are of each task."""
+    real: bool = False
+    """Whether real devices did the work: then times are measured, and energies are what devices have reported."""
 
     @property
     def run_name(self) -> RunName:

@@ -18,6 +18,7 @@ from dmafl.experiments.run.verification.presence import cut_off
 from dmafl.experiments.run.verification.scheme_run_rows import SchemeRunRows
 from dmafl.schedule.checks import TOLERANCE
 from dmafl.schedule.intervals import load_at_start
+from dmafl.server.updates import UpdateCheck
 from dmafl.simulation.records import NOT_AGGREGATED
 from dmafl.world.mobility import Static
 
@@ -65,11 +66,16 @@ def _not_current(rows: SchemeRunRows, j: int) -> list[str]:
     # With a shared radio a download may queue while its version is replaced.
     if made.exact and rows.world.scenario.channel.radio == "own":
         gone_s = np.append(made.times_s, [np.inf, np.inf])[np.minimum(version, len(made.times_s)) + 1]
-        late = ~(start_s <= gone_s + slack_s)
+        late = ~(start_s <= gone_s + slack_s) & ~_without_times(rows)[of_task]
         out += [
             f"{rows.period(k)}: version {periods['version'][k]} was replaced before" for k in of_task[late]
         ]
     return out
+
+
+def _without_times(rows: SchemeRunRows) -> Array:
+    """Whether the server could not believe what was reported of a period, and put its end for its start."""
+    return np.asarray(rows.periods["outcome"] == f"refused: {UpdateCheck.WRONG_REPORT.value}", dtype=bool)
 
 
 def staleness(rows: SchemeRunRows) -> Finding:
@@ -86,17 +92,18 @@ def durations(rows: SchemeRunRows) -> Finding:
     """Phases last as long as the physics says; idle time is what lies between two periods of a device and task."""
     periods, world, device, task = rows.periods, rows.world, rows.periods["device"], rows.task
     computed = periods.computed
+    if rows.real:
+        return rows.worst(np.where(_without_times(rows), 0.0, _idle_times(rows)))
     compute_s = np.where(
         computed,
         world.compute_s(device, task, periods["steps"], periods["batch"], periods["frequency_Hz"]),
         0.0,
     )
-    previous_s = previous_end_s(device * world.task_count + task, periods["end_s"])
     cut, ends_s = cut_off(rows), periods["end_s"]
     downloaded_s = periods["start_s"] + periods["download_s"]
     errors = [
         _as_long(periods["compute_s"], compute_s, downloaded_s + periods["wait_s"], ends_s, cut),
-        apart(periods["start_s"] - previous_s, periods["idle_s"], np.abs(periods["end_s"])),
+        _idle_times(rows),
     ]
     if not rows.own.world:  # a channel of the user's own is in no file
         sent = periods.taken | (periods["download_s"] > 0)
@@ -109,6 +116,13 @@ def durations(rows: SchemeRunRows) -> Finding:
         ]
     never = np.where(periods["outcome"] == "unfinished", np.abs(periods["upload_s"]), 0.0)
     return together(rows.worst(error) for error in (*errors, never))
+
+
+def _idle_times(rows: SchemeRunRows) -> Array:
+    """By how much idle times differ from what lies between two periods of a device and task [s]."""
+    periods = rows.periods
+    previous_s = previous_end_s(periods["device"] * rows.world.task_count + rows.task, periods["end_s"])
+    return apart(periods["start_s"] - previous_s, periods["idle_s"], np.abs(periods["end_s"]))
 
 
 def _as_long(length_s: Array, whole_s: Array, begin_s: Array, end_s: Array, cut: Array) -> Array:
@@ -148,7 +162,9 @@ def window(rows: SchemeRunRows) -> Finding:
 
 
 def cpu(rows: SchemeRunRows) -> Finding:
-    """Frequencies on a device stay within its CPU at every instant."""
+    """Frequencies on a device stay within its CPU at every instant; a real one need not tell its frequency."""
+    if rows.real:
+        return Finding()
     periods, devices = rows.periods, rows.world.devices
     f_max, f_min = devices.frequency_max_Hz[periods["device"]], devices.frequency_min_Hz[periods["device"]]
     f = periods["frequency_Hz"]
@@ -168,7 +184,7 @@ def cpu(rows: SchemeRunRows) -> Finding:
 
 def radio(rows: SchemeRunRows) -> Finding:
     """On a shared radio the transfers of a device follow one another; holds by itself otherwise."""
-    if rows.world.scenario.channel.radio == "own":
+    if rows.real or rows.world.scenario.channel.radio == "own":
         return Finding()
     periods = rows.periods
     down = np.flatnonzero(periods["download_s"] > 0)
