@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import dmafl
 from dmafl.deployment.real_run import RealRun, run_on_devices
-from support.pretended_network import Network
+from support.pretended_network import Network, Watched
 from support.small_runs import components, scenario
 
 SMALL = scenario({"one": {"slots": 10}, "two": {"slots": 10}}, devices=2)
@@ -47,3 +50,59 @@ def test_what_nobody_measured_is_null(done: dmafl.Run) -> None:
         assert row["uplink_J"] is row["downlink_J"] is row["compute_J"] is None
         assert row["samples"] == 45
         assert row["compute_s"] in (1.5, 3.5)
+
+
+def test_the_folder_is_verified_reported_and_compared(done: dmafl.Run, tmp_path: Path) -> None:
+    assert [check.name for check in dmafl.verify_run(done.path) if not check.ok] == []
+    page = dmafl.report([done], tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "not measured" in page
+    assert "virtual time" not in page.partition('type="application/json"')[2].partition("</script>")[0]
+    assert [effect.final_accuracy.mean for effect in dmafl.compare(done, done).effects] == [0.0, 0.0]
+
+
+def changed(run: dmafl.Run, folder: Path, column: str, value: float) -> list[str]:
+    """The rules that break where the last row of periods says something else."""
+    copied = shutil.copytree(run.path, folder)
+    table = pq.read_table(copied / "periods.parquet")
+    rows = table.to_pylist()
+    rows[-1][column] = value
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), copied / "periods.parquet")
+    return [check.name for check in dmafl.verify_run(copied) if not check.ok and check.name != "files"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "rule"),
+    [
+        ("compute_s", 99.0, "clock"),
+        ("idle_s", 9.0, "durations"),
+        ("steps", 99, "orders"),
+        ("slot", 3, "versions"),
+    ],
+)
+def test_what_is_changed_is_found(
+    done: dmafl.Run, tmp_path: Path, column: str, value: float, rule: str
+) -> None:
+    assert rule in changed(done, tmp_path / "copy", column, value)
+
+
+def test_joules_that_devices_report_are_summed(tmp_path: Path) -> None:
+    network = Network.of(2)
+    for device in network.devices.values():
+        device.find_meter = Watched
+    run = run_over(network, tmp_path / "run")
+    last = {row["task"]: row for row in run.metrics.to_pylist()}
+    assert last["one"]["compute_J"] == 2.0 * 10
+    assert last["one"]["uplink_J"] is last["one"]["energy_J"] is None
+    assert all(check.ok for check in dmafl.verify_run(run.path))
+    assert "energy" in changed(run, tmp_path / "copy", "compute_J", 3.0)
+
+
+def test_joules_of_one_device_alone_make_no_sum(tmp_path: Path) -> None:
+    network = Network.of(2)
+    network.devices[0].find_meter = Watched
+    run = run_over(network, tmp_path / "run")
+    known = [row["compute_J"] for row in run.periods.to_pylist() if row["outcome"] == "aggregated"]
+    assert None in known
+    assert 2.0 in known
+    assert run.metrics.to_pylist()[-1]["compute_J"] is None
+    assert all(check.ok for check in dmafl.verify_run(run.path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,13 +45,18 @@ def energy_of_schemes(run_set: RunSet, tables: list[dict[str, Any]]) -> list[dic
     entries = []
     for scheme, task, places in _of_schemes(run_set):
         sums = {
-            name: float(np.mean([sum(row[task] for row in tables[k][name]) for k in places]))
+            name: float(np.mean([known_sum([row[task] for row in tables[k][name]]) for k in places]))
             for name in ENERGIES
         }
         entries.append(
             {"scheme": scheme, "task": task} | {name: shorts([sums[name]], 4)[0] for name in ENERGIES}
         )
     return entries
+
+
+def known_sum(values: Sequence[float | None]) -> float:
+    """The sum; NaN where a part of it is unknown."""
+    return sum(float("nan") if value is None else value for value in values)
 
 
 def staleness(run_set: RunSet) -> list[dict[str, Any]]:

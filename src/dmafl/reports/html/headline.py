@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Any
 
 from dmafl.base.statistics import Interval
@@ -146,7 +147,7 @@ def _all_schemes(run_set: RunSet, comparisons: Comparisons, task: int, ranking: 
                 scope="row",
             ),
             element("td", f"{100 * comparisons.final[scheme, task].mean:.1f}%", class_="number"),
-            element("td", f"{number(comparisons.energy_J[scheme, task])} J", class_="number"),
+            element("td", _joules(comparisons.energy_J[scheme, task]), class_="number"),
             element("td", f"{number(comparisons.time_s[scheme, task])} s", class_="number"),
             data_scheme=scheme,
         )
@@ -159,6 +160,10 @@ def _all_schemes(run_set: RunSet, comparisons: Comparisons, task: int, ranking: 
         element("tbody", rows),
         class_="outcomes",
     )
+
+
+def _joules(energy_J: float) -> str:
+    return "not measured" if isnan(energy_J) else f"{number(energy_J)} J"
 
 
 def _predicted(run_set: RunSet, task: int, first: int, predictions: list[dict[str, Any]]) -> Html | None:
@@ -187,8 +192,9 @@ def _times(value: float) -> str:
 
 def _method(run_set: RunSet) -> str:
     return (
-        "Accuracy is that of the last test. Energy is that of devices and base station, time that of the virtual "
-        "clock. Ratios are of what it takes until accuracy, straight between tests, first reaches what both schemes "
+        "Accuracy is that of the last test. Energy is that of devices and base station, time that of the "
+        f"{'server' if run_set.real else 'virtual clock'}. "
+        "Ratios are of what it takes until accuracy, straight between tests, first reaches what both schemes "
         "reach; a scheme that is no better than always naming the commonest class has none. "
     ) + (
         "In brackets: 95% t-intervals of differences (for ratios, of logarithms) paired by seed. "

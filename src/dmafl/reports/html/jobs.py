@@ -42,11 +42,16 @@ def packed_jobs(run_set: RunSet) -> tuple[list[str | None], list[str]]:
 
 def _plain(jobs: Periods, outcomes: list[str], most: int) -> dict[str, list[Any]]:
     order = np.argsort(jobs["start_s"], kind="stable")[:most]
-    plain: dict[str, list[Any]] = {name: jobs[name][order].tolist() for name in WHOLE}
+    plain: dict[str, list[Any]] = {name: _whole(jobs[name][order]) for name in WHOLE}
     plain |= {name: shorts(jobs[name][order], digits) for name, digits in DIGITS.items()}
     plain["frequency_MHz"] = shorts(jobs["frequency_Hz"][order] / 1e6, 4)
     plain["outcome"] = [outcomes.index(name) for name in jobs["outcome"][order].tolist()]
     return plain
+
+
+def _whole(column: np.ndarray[Any, Any]) -> list[int | None]:
+    """Whole numbers; None where a real device has told none, which makes a column of floats of them."""
+    return [None if value != value else int(value) for value in column.tolist()]
 
 
 def _packed(plain: dict[str, list[Any]]) -> str:

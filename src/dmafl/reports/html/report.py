@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.base.files import write_text
 from dmafl.experiments.run.run import Run
@@ -72,6 +74,8 @@ def content(runs: Sequence[Run | str | Path]) -> Content:
             {"run": series.run, "scheme": series.scheme, "seed": series.seed} for series in run_set.series
         ],
         "first": first,
+        "axis": "time_s" if run_set.real and np.isnan(run_set.metrics["energy_J"]).all() else "energy_J",
+        "clock": "time [s]" if run_set.real else "virtual time [s]",
         "chances": [chance.words for chance in comparisons.chances],
         "pairs": [pair.plain() for pair in comparisons.pairs],
         "curves": drawn,

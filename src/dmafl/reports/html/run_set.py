@@ -48,6 +48,11 @@ class RunSet:
     """By run and seed."""
 
     @property
+    def real(self) -> bool:
+        """Whether real devices did the work of all runs."""
+        return all(run.manifest.real for run in self.runs)
+
+    @property
     def scheme_names(self) -> tuple[str, ...]:
         """Of each scheme of the page its name alone."""
         own = {series.scheme: RunName.parse(series.name).scheme for series in self.series}

@@ -7,10 +7,14 @@ from typing import Any
 
 from dmafl.reports.html import activity, curves
 from dmafl.reports.html.html import Html, choice, element, figure, plot, switch, table, together
+from dmafl.reports.html.rounding import shorts
 from dmafl.reports.html.run_set import RunSet
 
 ENERGY_NAMES = ("uploads [J]", "computations [J]", "downloads [J]")
 """Of the columns `activity.ENERGIES`."""
+
+AGAINST = (("energy_J", "energy"), ("time_s", "time"), ("aggregation", "aggregations"))
+"""What curves may be drawn against; energy only where it was measured."""
 
 
 def curves_section(run_set: RunSet, data: dict[str, Any]) -> Html:
@@ -23,9 +27,7 @@ def curves_section(run_set: RunSet, data: dict[str, Any]) -> Html:
         element(
             "div",
             choice("value", "Show", [("accuracy", "accuracy"), ("loss", "loss")]),
-            choice(
-                "axis", "against", [("energy_J", "energy"), ("time_s", "time"), ("aggregation", "aggregations")]
-            ),
+            choice("axis", "against", AGAINST if data["axis"] == AGAINST[0][0] else AGAINST[1:]),
             switch("straight", "linear axis"),
             switch("every", "every seed") if several else None,
             class_="controls",
@@ -83,7 +85,7 @@ def scheme_energy(run_set: RunSet, data: dict[str, Any]) -> Html:
             run_set.tasks[entry["task"]],
             run_set.schemes[entry["scheme"]],
             *(entry[name] for name in activity.ENERGIES),
-            sum(entry[name] or 0 for name in activity.ENERGIES),
+            *shorts([activity.known_sum([entry[name] for name in activity.ENERGIES])]),
         ]
         for entry in sorted(data["energy"], key=lambda entry: entry["task"])
     ]

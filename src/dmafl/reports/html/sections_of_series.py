@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import isnan
 from typing import Any
 
 from dmafl.reports.html import activity, drift
@@ -39,10 +41,8 @@ def device_energy(run_set: RunSet, data: dict[str, Any]) -> Html:
             run_set.schemes[series.scheme],
             series.seed,
             run_set.world(series).devices.id[device],
-            *(sum(tables[name][device]) for name in activity.ENERGIES),
-            *_battery(
-                run_set, series, device, sum(sum(tables[name][device]) for name in activity.PAID_BY_DEVICES)
-            ),
+            *(_energy(tables, [name], device) for name in activity.ENERGIES),
+            *_battery(run_set, series, device, _energy(tables, activity.PAID_BY_DEVICES, device)),
         ]
         for series, tables in zip(run_set.series, data["devices"], strict=True)
         for device in range(run_set.world(series).device_count)
@@ -75,10 +75,16 @@ def device_energy(run_set: RunSet, data: dict[str, Any]) -> Html:
     )
 
 
-def _battery(run_set: RunSet, series: ReportSeries, device: int, paid_J: float) -> list[Cell]:
+def _energy(tables: dict[str, Any], names: Sequence[str], device: int) -> float | None:
+    """What a device spent on all tasks [J]; None where a part of it was not measured."""
+    spent_J = activity.known_sum([joules for name in names for joules in tables[name][device]])
+    return None if isnan(spent_J) else spent_J
+
+
+def _battery(run_set: RunSet, series: ReportSeries, device: int, paid_J: float | None) -> list[Cell]:
     """What a device paid, its battery, and the share of it [%]."""
     battery_J = float(run_set.world(series).devices.battery_J[device])
-    return [paid_J, battery_J, 100 * paid_J / battery_J if battery_J > 0 else None]
+    return [paid_J, battery_J, 100 * paid_J / battery_J if paid_J is not None and battery_J > 0 else None]
 
 
 def drift_section(run_set: RunSet, data: dict[str, Any]) -> Html:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from math import isfinite
 from operator import attrgetter
 from typing import Any, Literal, Self, TypeVar
 
@@ -227,6 +228,11 @@ class Notes:
 
     title: str
     items: tuple[tuple[str, str], ...]
+
+
+def measured(value: float) -> Cell:
+    """A number of a measurement; a dash where nobody has measured it."""
+    return cell(value) if isfinite(value) else cell(None, "-")
 
 
 def cell(

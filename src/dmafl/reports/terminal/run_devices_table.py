@@ -6,7 +6,7 @@ import numpy as np
 
 from dmafl.base.files import columns_of
 from dmafl.experiments.run.run import Run
-from dmafl.reports.tables.table import Cell, Table, Value, cell
+from dmafl.reports.tables.table import Cell, Table, Value, cell, measured
 from dmafl.reports.terminal.plan_devices_table import share_text
 from dmafl.simulation.run_name import RunName
 
@@ -54,11 +54,11 @@ def _rows(run: Run, name: RunName, periods: dict[str, np.ndarray]) -> list[tuple
             name.seed,
             devices.id[i],
             int(jobs[i]),
-            float(uplink_J[i]),
-            float(compute_J[i]),
-            float(energy_J[i]),
+            measured(float(uplink_J[i])),
+            measured(float(compute_J[i])),
+            measured(float(energy_J[i])),
             float(devices.battery_J[i]),
-            cell(float(share[i]), share_text(share[i])),
+            cell(float(share[i]), share_text(share[i])) if np.isfinite(share[i]) else cell(None, "-"),
             ", ".join(ended.get(i, [])),
         )
         for i in range(len(devices))

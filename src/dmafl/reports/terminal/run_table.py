@@ -9,7 +9,7 @@ import numpy as np
 
 from dmafl.base.files import columns_of
 from dmafl.base.statistics import interval
-from dmafl.reports.tables.table import Cell, Table, cell
+from dmafl.reports.tables.table import Cell, Table, cell, measured
 
 LONG = 1e4
 """From here on a number is shown with an exponent."""
@@ -67,9 +67,9 @@ def outcome_table(metrics: Any) -> Table:
                     _with_interval(value["loss"], 3),
                     _with_interval(predicted[last], 3),
                     float(value["time_s"].mean()),
-                    float(own_J.mean()),
-                    float(columns["downlink_J"][last].mean()),
-                    float(value["energy_J"].mean()),
+                    measured(float(own_J.mean())),
+                    measured(float(columns["downlink_J"][last].mean())),
+                    measured(float(value["energy_J"].mean())),
                 )
             )
     made = Table.made(

@@ -24,10 +24,15 @@ def reported_sums(rows: SchemeRunRows) -> Iterator[Finding]:
         # A period that the end of its task has cut off is written down after the last test.
         of_task = (rows.task == task) & (rows.periods["outcome"] != "unfinished")
         ends_s, time_s = rows.periods["end_s"][of_task], metrics["time_s"][tests]
+        # Which of several events at one time came first shows only where one of them completed the slot.
+        slot = rows.periods["slot"][of_task]
+        surely = [
+            max(int((ends_s < at_s).sum()), *(np.flatnonzero((slot >= 0) & (slot < version)) + 1), 0)
+            for at_s, version in zip(time_s, metrics["aggregation"][tests], strict=True)
+        ]
         for phase in PHASES:
             joules, recorded = rows.periods[phase][of_task], metrics[phase][tests]
-            # Which of several events at one time came first is not written down.
-            least = np.asarray([joules[ends_s < at_s].sum() for at_s in time_s])
+            least = np.asarray([joules[:count].sum() for count in surely])
             most = np.asarray([joules[ends_s <= at_s].sum() for at_s in time_s])
             excess = np.minimum(_apart(recorded, least), _apart(recorded, most))
             between = np.isfinite(recorded) & (recorded >= least) & ~(recorded > most)

@@ -3,12 +3,14 @@
 page.draw = (data) => {
   if (!data.tasks) return; // a run that has saved nothing yet
   const { state, shown, series, tint, faint, plain, number, make } = page;
-  const AXES = { aggregation: "aggregations", time_s: "virtual time [s]", energy_J: "energy [J]" };
+  const AXES = { aggregation: "aggregations", time_s: data.clock, energy_J: "energy [J]" };
   const PHASES = [["uplink_J", "upload", "uploads"], ["compute_J", "compute", "computations"], ["downlink_J", "download", "downloads"]];
   const phaseColour = (name) => data.phases[name];
   const unit = () => Math.min(+(state.unit ?? 0), data.units.length - 1);
   const ofTasks = (name, build) => data.tasks.forEach((_, task) => page.plot(`${name}-${task}`, () => build(task)));
   const curvesOf = (task) => data.curves.filter((one) => one.task === task && shown("schemes", one.scheme));
+  /* The sum; nothing where a part of it was not measured. */
+  const total = (values) => (values.includes(null) ? null : values.reduce((sum, value) => sum + value, 0));
   /* An axis of what is spent: logarithmic where the ends are apart, sensible from the first test on. */
   const spentAxis = (title, values, log) => {
     const known = values.filter((value) => value > 0);
@@ -76,7 +78,7 @@ page.draw = (data) => {
 
   // -- curves and front -----------------------------------------------------------------------------------------
   ofTasks("curves", (task) => {
-    const axis = state.axis ?? "energy_J";
+    const axis = state.axis ?? data.axis;
     const value = state.value ?? "accuracy";
     const own = curvesOf(task);
     const xaxis = spentAxis(AXES[axis], own.flatMap((one) => one.mean[axis]), axis !== "aggregation" && !state.straight);
@@ -193,7 +195,7 @@ page.draw = (data) => {
   page.plot("work", () => {
     const of = data.devices[unit()];
     const kind = state.work ?? "jobs";
-    const value = (device, task) => (kind === "energy" ? PHASES.reduce((sum, [key]) => sum + of[key][device][task], 0) : of[kind][device][task]);
+    const value = (device, task) => (kind === "energy" ? total(PHASES.map(([key]) => of[key][device][task])) : of[kind][device][task]);
     const ids = placeOf(unit()).id;
     const tasks = tasksShown();
     const z = tasks.map((task) => ids.map((_, device) => value(device, task)));
@@ -245,8 +247,8 @@ page.draw = (data) => {
     const share = state.device === "share";
     const paid = PHASES.filter(([key]) => key !== "downlink_J"); // the base station pays for downloads
     const value = (key, device) => {
-      const joules = tasks.reduce((sum, task) => sum + of[key][device][task], 0);
-      return share ? (batteries[device] ? (100 * joules) / batteries[device] : null) : joules;
+      const joules = total(tasks.map((task) => of[key][device][task]));
+      return joules === null ? null : share ? (batteries[device] ? (100 * joules) / batteries[device] : null) : joules;
     };
     const traces = paid.map(([key, phase, name]) => ({
       type: "bar", x: ids.map((_, device) => device), y: ids.map((_, device) => value(key, device)), name, marker: { color: phaseColour(phase) },
@@ -320,7 +322,7 @@ page.draw = (data) => {
     return {
       traces,
       layout: {
-        xaxis: { title: "virtual time [s]" }, yaxis: { title: "samples of a device", rangemode: "tozero" },
+        xaxis: { title: data.clock }, yaxis: { title: "samples of a device", rangemode: "tozero" },
         yaxis2: { title: "test loss", overlaying: "y", side: "right", showgrid: false, rangemode: "tozero", tickmode: "auto", nticks: 6 },
       },
     };
