@@ -32,6 +32,15 @@ settings.load_profile("dmafl")
 
 
 @pytest.fixture(scope="session", autouse=True)
+def own_folders_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test meets the user's data or cache by accident; what is measured is kept for the tests after it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("DMAFL_DATA_DIR", raising=False)
+        patch.setenv("DMAFL_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def warm_workers() -> Iterator[None]:
     """Worker processes are forked from one that has imported everything (tests/support/warm_process.py)."""
     from support.warm_process import warm_python
