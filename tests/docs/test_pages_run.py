@@ -41,7 +41,7 @@ def _check_output(name: str, block: Block, printed: str) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_and_their_options_exist(page):
     for snippet in _commands(page):
-        words = re.match(r"dmafl((?: data)? [a-z]+)", snippet)
+        words = re.match(r"dmafl((?: data| deploy)? [a-z]+)", snippet)
         assert words, f"{page.name}: {snippet}"
         told = CliRunner().invoke(app, [*words[1].split(), "--help"], env={"COLUMNS": "200"})
         assert told.exit_code == 0, f"{page.name}: {snippet}"
@@ -67,14 +67,14 @@ def _commands(page: Any) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_make_targets_exist(page):
-    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     assert _targets(page) <= targets
 
 
 def _targets(page: Any) -> set[str]:
     """Every `make ...` in inline code and in blocks of commands."""
     text = page.read_text(encoding="utf-8")
-    return {*re.findall(r"`make (\w+)`", text), *re.findall(r"^make (\w+)", text, re.MULTILINE)}
+    return {*re.findall(r"`make ([\w-]+)`", text), *re.findall(r"^make ([\w-]+)", text, re.MULTILINE)}
 
 
 def _names(page: Any) -> set[str]:

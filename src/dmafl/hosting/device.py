@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import time
@@ -27,6 +28,8 @@ NO_USE = range(600, 609)
 """Flower's codes for settings that trying again does not mend; so are those below."""
 NO_USE_EITHER = (302, 303, 304)
 _CODE = re.compile(r"Exit Code: (\d+)\n(.*?)(?:\n\n|\Z)", re.DOTALL)
+_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+"""A function of a module, which may lie in the folder where the command is started."""
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\"'\\]")
 
 Setting = str | int | float | bool
@@ -82,10 +85,11 @@ class Device:
         port = ("--port", str(self.port or _free_port()))
         config = " ".join(f"{name}={_written(value)}" for name, value in self.settings.items())
         own = (*port, "--node-config", config) if config else port
-        return Command(
-            (*words, *(("--insecure",) if self.insecure else trust), *own),
-            {"FLWR_HOME": str((self.layout.part(self.name) / "flower").resolve())},
-        )
+        variables = {"FLWR_HOME": str((self.layout.part(self.name) / "flower").resolve())}
+        if any(isinstance(value, str) and _FUNCTION.fullmatch(value) for value in self.settings.values()):
+            paths = [str(Path.cwd()), os.environ.get("PYTHONPATH", "")]
+            variables["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+        return Command((*words, *(("--insecure",) if self.insecure else trust), *own), variables)
 
     def check(self) -> None:
         """Refuse to start without what it takes."""
