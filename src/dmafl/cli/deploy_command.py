@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dmafl.base.errors import ShownAsIs, bad_input
+from dmafl.cli import deploy_run_command
 from dmafl.cli.shared import AsCsv, AsJson, printer
 from dmafl.hosting.extra import need
 
@@ -209,6 +210,9 @@ def stop(
     ended = [record.name for record in found if (not name or record.name in name) and records.stop(record)]
     records.forget(layout)
     out.note("\n".join(f"Ended: {each}" for each in ended) or "Nothing runs here.")
+
+
+app.command()(deploy_run_command.run)
 
 
 def _there(folder: Path) -> Layout:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from dmafl.base.errors import bad_input
+from dmafl.data import find, partition
 from dmafl.scenario.toml import load
-from dmafl.training.components import NOTHING
-from dmafl.training.trainer import Trainer
 
 NAMES = ("device", "partition-id")
 
@@ -27,6 +26,16 @@ def samples(task: str, config: dict[str, Any]) -> tuple[Any, Any]:
     if task not in scenario.tasks:
         raise bad_input("task", "must be one of " + ", ".join(scenario.tasks), task, "Use the same scenario.")
 
-    trainer = Trainer(scenario, NOTHING).tasks[list(scenario.tasks).index(task)]
-    rows = trainer.local_inputs(device, 1.0).rows
-    return trainer.data.x_train[rows], trainer.data.y_train[rows]
+    settings, place = scenario.tasks[task], list(scenario.tasks).index(task)
+    data = find(settings.dataset)
+    rows = partition(
+        data.y_train,
+        scenario.fleet.devices,
+        settings.samples,
+        settings.partition,
+        seed=scenario.seed,
+        labels_per_device=settings.labels_per_device,
+        concentration=settings.concentration,
+        task=place,
+    ).indices[device]
+    return data.x_train[rows], data.y_train[rows]

@@ -57,15 +57,8 @@ def run_on_devices(
     asked: RealRun, link: Link, *, time: RealTime | None = None, watcher: Watcher | None = None
 ) -> Run:
     """Carry out `asked` with the devices that are connected; saves after every event, so that a kill loses nothing."""
-    components = asked.components
-    scenario = components.filled(asked.scenario)
-    if asked.plan is not None:
-        scenario = scenario.settled_by(asked.plan.world.scenario)
-    schemes = _schemes(asked, scenario)
-    seed = asked.plan.world.scenario.seed if asked.plan is not None else scenario.seed
-    request = Request(
-        scenario, schemes, (seed,), asked.plan, components, effort=asked.effort, gradient_norms=False
-    )
+    request = check(asked)
+    scenario = request.scenario
     clock = RealTime() if time is None else time
     wanted = asked.start_with or scenario.fleet.devices
     with stop_asked() as stopped:
@@ -88,6 +81,19 @@ def run_on_devices(
     settings = Settings(checkpoint_every_s=0.0, watcher=watcher if watcher is not None else Watcher())
     execute(request, RunFolder(asked.output), settings, asked.resume, RealDevices(transport))
     return Run(asked.output)
+
+
+def check(asked: RealRun) -> Request:
+    """What is to be run, in the words of a run; refuses what real devices cannot do."""
+    components = asked.components
+    scenario = components.filled(asked.scenario)
+    if asked.plan is not None:
+        scenario = scenario.settled_by(asked.plan.world.scenario)
+    schemes = _schemes(asked, scenario)
+    seed = asked.plan.world.scenario.seed if asked.plan is not None else scenario.seed
+    return Request(
+        scenario, schemes, (seed,), asked.plan, components, effort=asked.effort, gradient_norms=False
+    )
 
 
 def real_run_of(config: Mapping[str, Any]) -> RealRun:

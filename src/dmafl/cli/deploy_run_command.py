@@ -1,0 +1,100 @@
+"""`dmafl deploy run`: a run on the devices of a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dmafl.base.errors import visible
+from dmafl.cli.completion import offer
+from dmafl.cli.shared import DataDir, Effort, ScenarioArgument, one_thread, printer, say_data
+from dmafl.cli.stopping import Stopped
+from dmafl.schemes.registry import NAMES
+
+ENDED_EARLY = 1
+
+
+def run(
+    scenario: ScenarioArgument,
+    scheme: Annotated[
+        str | None,
+        typer.Option(
+            help=f"One of {', '.join(NAMES)}. Without: the one that carries out the plan, or fedasync.",
+            autocompletion=offer(*NAMES),
+        ),
+    ] = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="A plan for dma-fl, or a list of jobs for scheduled.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder of the run. [default: runs/NAME]")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")] = False,
+    start_with: Annotated[
+        int, typer.Option(help="Begin when so many devices are there; 0: all of the scenario.", min=0)
+    ] = 0,
+    wait_s: Annotated[
+        float, typer.Option(help="Wait so long for them [s], then begin with those that are there.", min=0.0)
+    ] = 300.0,
+    deadline_s: Annotated[
+        float, typer.Option(help="A job is void after so long [s], wherever it is then.", min=1.0)
+    ] = 600.0,
+    poll_s: Annotated[
+        float, typer.Option(help="How often the server looks for replies [s].", min=0.05)
+    ] = 0.5,
+    effort: Effort = 30.0,
+    data_dir: DataDir = None,
+    folder: Annotated[
+        Path, typer.Option("--folder", help="The folder of the server, as for `dmafl deploy server`.")
+    ] = Path("deployment"),
+    only_print: Annotated[
+        bool, typer.Option("--print", help="Write the app, print the command that runs it, and do no more.")
+    ] = False,
+) -> None:
+    """Run a scheme on the devices of a server of this machine; a run that is killed goes on with --resume."""
+    one_thread()
+    from dmafl.base.files import file_name
+    from dmafl.deployment.app_folder import Setting, write_app
+    from dmafl.deployment.launch import Failed, Launch, app_path, start_command
+    from dmafl.deployment.real_run import check, real_run_of
+    from dmafl.hosting.extra import need
+    from dmafl.hosting.flower import shown
+    from dmafl.hosting.layout import Layout
+    from dmafl.reports.terminal.run_table import outcome_table
+
+    out = printer(False, False)
+    where = output
+    config: dict[str, Setting] = {
+        "scenario": str(scenario.resolve()),
+        "scheme": scheme or "",
+        "plan": str(plan.resolve()) if plan is not None else "",
+        "start-with": start_with,
+        "wait-s": wait_s,
+        "deadline-s": deadline_s,
+        "poll-s": poll_s,
+        "effort": effort,
+        "data-dir": str(Path(data_dir).resolve()) if data_dir is not None else "",
+    }
+    asked = real_run_of({**config, "output": str(output or "")})
+    check(asked)
+    where = output if output is not None else Path("runs") / file_name(asked.scenario.name)
+    config["output"] = str(where.resolve())
+    layout, tasks = Layout(folder), list(asked.scenario.tasks)
+    if only_print:
+        write_app(app_path(layout), tasks, {**config, "resume": resume})
+        typer.echo(shown([start_command(layout)]))
+        return
+    need()
+    say_data(out, asked.scenario, data_dir)
+    try:
+        done = Launch(layout, where.resolve(), tasks, config, out.note).carry_out(resume)
+    except Failed as why:
+        logs = layout.part() / "superexec.log"
+        out.note(f"The run has ended early: {why}. What it said is in {logs}; --resume goes on.")
+        raise typer.Exit(ENDED_EARLY) from None
+    except (KeyboardInterrupt, Stopped):
+        raise Stopped(f"go on with --resume and -o {visible(str(where))}") from None
+    out.print(outcome_table(done.metrics))
+    out.note(f"Metrics, periods and models: {where}")
