@@ -47,9 +47,10 @@ class Members:
             if now is None or (now.id, now.since) != (before.id, before.since):
                 del self._present[device]
                 changes.append(Left(device))
-        # Those that were known before come first: a new one must not take the number of one that returns with it.
+        # Those that are known, or named, come first: a new one must not take the number of one that comes with it.
         for node in sorted(
-            connected.values(), key=lambda node: (node.key not in self._number, node.name, node.id)
+            connected.values(),
+            key=lambda node: (node.key not in self._number, node.name not in self._names, node.id),
         ):
             if any(there.key == node.key for there in self._present.values()):
                 continue
