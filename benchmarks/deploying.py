@@ -22,7 +22,7 @@ from deploying_parts import core, messages, superlink
 
 PARTS = ("core", "superlink", "messages")
 FLEETS, AGGREGATIONS = (10, 100, 1000), 400
-ASKING = (50, 100, 200)
+ASKING = (50, 200, 400)
 QUICK_POLL_S = 0.05
 
 
@@ -72,10 +72,13 @@ def print_asking(rows: list[dict[str, Any]]) -> None:
 def print_messages(rows: list[dict[str, Any]]) -> None:
     """A row per way and size, and how many times as quick as a cold message it is."""
     cold = {row["size"]: row["median_s"] for row in rows if row["way"] == "cold"}
-    print(f"{'message':>26} {'size':>6} {'median s':>9} {'most s':>7} {'CPU s':>6} {'cold / it':>10}")
+    print(
+        f"{'message':>26} {'size':>6} {'median s':>9} {'most s':>7} {'CPU s':>6} {'SuperLink':>9} {'cold / it':>10}"
+    )
     for row in rows:
         print(
             f"{row['way']:>26} {row['size']:>6} {row['median_s']:9.2f} {row['most_s']:7.2f} {row['cpu_s']:6.2f} "
+            f"{row['superlink_cpu_s']:9.2f} "
             f"{cold[row['size']] / row['median_s']:10.2f}"
         )
 

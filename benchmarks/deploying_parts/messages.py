@@ -13,6 +13,7 @@ from typing import Any
 from measures.stopwatch import family_cpu_s
 
 from deploying_parts.servers import Running, running_server
+from deploying_parts.superlink import cpu_s
 from dmafl.hosting import flower
 from dmafl.hosting.flower import Command
 from dmafl.hosting.layout import CONNECTION
@@ -88,9 +89,10 @@ def measure(messages: int, poll_s: float | None = None) -> list[dict[str, Any]]:
     """Seconds from sending a message to its reply, for each size, with Flower's polling or with ours."""
     variables = {} if poll_s is None else {POLL: f"{poll_s:g}"}
     with running_server("echo", **variables) as server:
-        cpu_before = family_cpu_s()
+        cpu_before, link_before = family_cpu_s(), cpu_s(server.pid)
         took = _carried(server, messages)
-        cpu_each = (family_cpu_s() - cpu_before) / (messages * len(SIZES))
+        each = messages * len(SIZES)
+        cpu_each, link_each = (family_cpu_s() - cpu_before) / each, (cpu_s(server.pid) - link_before) / each
     label = "cold" if poll_s is None else f"cold, asks every {poll_s:g} s"
     return [
         {
@@ -100,6 +102,7 @@ def measure(messages: int, poll_s: float | None = None) -> list[dict[str, Any]]:
             "median_s": statistics.median(seconds),
             "most_s": max(seconds),
             "cpu_s": cpu_each,
+            "superlink_cpu_s": link_each,
         }
         for size, seconds in took.items()
     ]
