@@ -15,7 +15,7 @@ from deploying_parts.servers import running_server
 
 ASKS_EVERY_S = 3.0
 """How often a SuperNode of Flower 1.41 asks for messages."""
-THREADS = 8
+THREADS = 40
 
 
 def measure(counts: Sequence[int], seconds: float) -> list[dict[str, Any]]:

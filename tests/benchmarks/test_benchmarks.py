@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.flower import need
 from support.patience import carried_out
 from support.warm_process import warm_python
 
@@ -41,6 +42,19 @@ def test_simulator(part: str, headings: list[str], tmp_path: Path) -> None:
     found = json.loads(figures.read_text())
     assert set(found) == {"machine", part}
     assert all(row["seconds"] > 0 for row in found[part])
+
+
+def test_deploying_without_a_network() -> None:
+    assert "per CPU s" in run("deploying.py", "--quick", "--only", "core")
+
+
+@pytest.mark.deploy
+def test_deploying_with_devices_that_ask(tmp_path: Path) -> None:
+    need()
+    figures = tmp_path / "figures.json"
+    assert "a core carries" in run("deploying.py", "--quick", "--only", "superlink", "--json", str(figures))
+    (row,) = json.loads(figures.read_text())["superlink"]
+    assert row["requests_per_s"] > 0
 
 
 def test_checking() -> None:
