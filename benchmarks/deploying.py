@@ -59,13 +59,14 @@ def main() -> None:
 def print_asking(rows: list[dict[str, Any]]) -> None:
     """A row per number of devices, and how many a processor carries by that."""
     print(
-        f"{'asking':>14} {'a second':>8} {'CPU ms':>8} {'of a core':>10} {'median ms':>10} {'95% ms':>8} {'a core carries':>15}"
+        f"{'asking':>14} {'a second':>8} {'CPU ms':>8} {'of a core':>10} "
+        f"{'median ms':>10} {'95% ms':>8} {'a core carries':>15}"
     )
     for row in rows:
         carries = (1 - row["idle_core"]) * superlink.ASKS_EVERY_S * 1e3 / row["cpu_ms"]
         print(
-            f"{row['devices']:14,} {row['requests_per_s']:8.1f} {row['cpu_ms']:8.1f} {row['core']:10.2f} {row['median_ms']:10.1f} "
-            f"{row['p95_ms']:8.1f} {carries:15,.0f}"
+            f"{row['devices']:14,} {row['requests_per_s']:8.1f} {row['cpu_ms']:8.1f} {row['core']:10.2f} "
+            f"{row['median_ms']:10.1f} {row['p95_ms']:8.1f} {carries:15,.0f}"
         )
 
 
