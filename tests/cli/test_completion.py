@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,7 @@ from dmafl.schemes.registry import SETS
 from support.patience import carried_out
 
 
-def complete(words: str) -> list[str]:
+def complete(words: str, folder: Path | None = None) -> list[str]:
     done = carried_out(
         [sys.executable, "-c", "import sys; sys.argv[0] = 'dmafl'; from dmafl.cli.app import main; main()"],
         env=os.environ
@@ -29,6 +30,7 @@ def complete(words: str) -> list[str]:
         capture_output=True,
         text=True,
         check=False,
+        cwd=folder,
     )
     return done.stdout.split()
 
@@ -54,3 +56,15 @@ def test_names_are_those_of_the_package():
 )
 def test_a_shell_is_offered(words, offered):
     assert complete(words) == offered
+
+
+def test_a_shell_is_offered_devices_of_a_deployment(tmp_path):
+    for path in ("deployment/keys/edge-1", "deployment/keys/edge-1.pub", "other/keys/pump"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    for part in ("server", "device-edge-2"):
+        (tmp_path / "deployment/running" / part).mkdir(parents=True)
+        (tmp_path / "deployment/running" / part / "process.json").touch()
+    assert complete("dmafl deploy device e", tmp_path) == ["edge-1"]
+    assert complete("dmafl deploy device --folder other ", tmp_path) == ["pump"]
+    assert complete("dmafl deploy stop ", tmp_path) == ["edge-2", "server"]

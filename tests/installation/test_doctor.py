@@ -96,3 +96,9 @@ def test_little_room_is_told(monkeypatch):
     findings = examine(Path())
     assert of(findings, "machine", "free memory").state == "note"
     assert of(findings, "machine", "free disk here").found == "0.2 GB"
+
+
+def test_an_extra_with_versions_of_its_own_names_its_constraints(monkeypatch):
+    monkeypatch.setattr(doctor, "requires", lambda name: ['no-such-flower>=1; extra == "deploy"'])
+    remedy = of(examine(), "optional", "no-such-flower").remedy
+    assert '--constraint constraints-deploy.txt ".[deploy]"' in remedy

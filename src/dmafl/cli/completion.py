@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 PRESETS = ("paper", "phone", "demo")
 SOLVERS = ("auto", "sca", "exhaustive")
@@ -11,6 +13,10 @@ DISSIMILARITIES = ("gram", "diagonal")
 TRACKERS = ("tensorboard", "mlflow", "wandb")
 EXECUTORS = ("local", "ray", "slurm")
 DATA = ("mnist", "fashion_mnist", "svhn")
+
+
+DEPLOYMENT = "deployment"
+"""The folder of `dmafl deploy` where none is named."""
 
 
 def offer(*names: str) -> Callable[[str], list[str]]:
@@ -31,3 +37,16 @@ def offer_several(*names: str) -> Callable[[str], list[str]]:
         return [f"{before}{comma}{name}" for name in names if name.startswith(last) and name not in there]
 
     return begin_with
+
+
+def keys_here(ctx: Any, incomplete: str) -> list[str]:
+    """The devices whose private keys lie in the folder of a deployment."""
+    keys = (Path(ctx.params.get("folder") or DEPLOYMENT) / "keys").glob("*")
+    return sorted(path.name for path in keys if path.suffix != ".pub" and path.name.startswith(incomplete))
+
+
+def running_here(ctx: Any, incomplete: str) -> list[str]:
+    """The server and the devices that run out of the folder of a deployment."""
+    running = (Path(ctx.params.get("folder") or DEPLOYMENT) / "running").glob("*/process.json")
+    names = {path.parent.name.removeprefix("device-") for path in running}
+    return sorted(name for name in names if name.startswith(incomplete))

@@ -9,6 +9,7 @@ import typer
 
 from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.cli import deploy_run_command
+from dmafl.cli.completion import DEPLOYMENT, keys_here, running_here
 from dmafl.cli.shared import AsCsv, AsJson, printer
 from dmafl.hosting.extra import need
 
@@ -31,7 +32,7 @@ OnlyPrint = Annotated[
 Insecure = Annotated[
     bool, typer.Option("--insecure", help="Plain text, no proof of identity; on this machine alone.")
 ]
-FOLDER = Path("deployment")
+FOLDER = Path(DEPLOYMENT)
 SERVER = "127.0.0.1:9092"
 
 
@@ -110,7 +111,10 @@ def server(
 
 @app.command()
 def device(
-    name: Annotated[str, typer.Argument(help="Its name, as in `dmafl deploy keys --device`.")],
+    name: Annotated[
+        str,
+        typer.Argument(help="Its name, as in `dmafl deploy keys --device`.", autocompletion=keys_here),
+    ],
     data: Annotated[
         str, typer.Option("--data", help="Its data: a folder with TASK.npz, or module:function.")
     ],
@@ -192,7 +196,10 @@ def status(folder: Folder = FOLDER, as_json: AsJson = False, as_csv: AsCsv = Fal
 @app.command()
 def stop(
     name: Annotated[
-        list[str] | None, typer.Argument(help="`server`, or names of devices; all if none is named.")
+        list[str] | None,
+        typer.Argument(
+            help="`server`, or names of devices; all if none is named.", autocompletion=running_here
+        ),
     ] = None,
     folder: Folder = FOLDER,
 ) -> None:

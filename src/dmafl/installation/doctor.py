@@ -24,6 +24,8 @@ LITTLE_MEMORY_GB, LITTLE_DISK_GB = 1.0, 1.0
 IMPORTED_AS = {"mlflow-skinny": "mlflow", "mkdocs-material": "material", "pytest-xdist": "xdist"}
 """Packages whose module has another name."""
 FOR_DEVELOPERS = ("dev", "docs")
+OWN_CONSTRAINTS = {"deploy": "--constraint constraints-deploy.txt "}
+"""Extras that ask for older versions of other packages: an environment of their own is best."""
 _REQUIREMENT = re.compile(
     r"^([A-Za-z0-9_.-]+)(?:\[[^\]]*\])?\s*([^;]*)(?:;.*extra\s*==\s*['\"]([^'\"]+)['\"])?"
 )
@@ -91,7 +93,8 @@ def _extras() -> Iterator[Finding]:
         try:
             yield Finding("optional", name, version(name))
         except PackageNotFoundError:
-            remedy = f'For the extra `{extra}`, in a clone: python -m pip install ".[{extra}]".'
+            pins = OWN_CONSTRAINTS.get(extra, "")
+            remedy = f'For the extra `{extra}`, in a clone: python -m pip install {pins}".[{extra}]".'
             yield Finding("optional", name, "not installed", "note", remedy)
 
 
