@@ -90,7 +90,7 @@ def test_two_schemes_of_one_run_are_paired_by_seed(command, finished):
     assert (first["first"], first["second"], first["seeds"]) == ("fedasync", "fedbuff", 2)
     assert first["mean_accuracy_low"] < first["mean_accuracy"] < first["mean_accuracy_high"]
     latex = command("compare", finished.path, "--schemes", "fedasync,fedbuff", "--latex")
-    assert latex.code == 0 and latex.out.startswith("% What came out differently")
+    assert latex.code == 0 and latex.out.startswith("% fedbuff against fedasync: ")
 
 
 @pytest.mark.parametrize(

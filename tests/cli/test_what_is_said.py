@@ -46,9 +46,40 @@ def test_devices_that_are_lost_are_told_with_the_source_of_the_data(command, own
     done = run(command, own, "--devices", "-o", "out")
     assert done.code == 0, done.err
     assert "fedasync, seed 0: " in done.out and "by their batteries (device 0" in done.out
-    assert "aggregations." in done.out
+    assert "aggregations: no device was left for the rest." in told(done)
     assert f"one: tiny from {own.data / 'tiny.npz'}" in told(done)
     assert "battery (one)" in done.out, "the table of devices says what ended the work"
+
+
+def away(files: Files, rows: str) -> None:
+    """Let devices be there when `rows` say."""
+    (files.data / "there.csv").write_text(f"device,from_s,to_s\n{rows}")
+    changed(files, "[fleet]", '[availability]\nkind = "trace"\nfile = "there.csv"\n[fleet]')
+
+
+def test_what_is_missed_where_nobody_is_there_is_told(command, own):
+    """An accuracy at chance and no joule were shown without a word."""
+    away(own, "0,1e6,2e6\n1,1e6,2e6\n2,1e6,2e6\n")
+    done = run(command, own, "-o", "out")
+    assert done.code == 0, done.err
+    assert "fedasync, seed 0: 3 devices were away at the beginning, and 0 jobs were lost." in told(done)
+    short = "one made 0 of 5 aggregations; two made 0 of 3 aggregations: no device was left for the rest."
+    assert f"fedasync, seed 0: {short}" in told(done)
+
+
+def test_what_is_missed_where_all_leave_for_good_is_told(command, own):
+    away(own, "0,0,0.2\n1,0,0.2\n2,0,0.2\n")
+    done = run(command, own, "-o", "out")
+    assert "fedasync, seed 0: 3 devices left 3 times, and 1 job was lost." in told(done)
+    assert "of 3 aggregations: no device was left for the rest." in told(done)
+
+
+def test_a_plan_that_takes_devices_as_always_there_says_so(command, own):
+    words = ("--data-dir", own.data, "--quality", "printed", "--effort", 0.05, "--workers", 1)
+    said = "the plan takes all devices as always there. The scheme dma-fl-online plans anew"
+    assert said not in told(command("plan", own.scenario, *words))
+    away(own, "0,0,1\n1,0,1\n2,0,1\n")
+    assert f'Note: availability.kind is "trace", and {said}' in told(command("plan", own.scenario, *words))
 
 
 def test_seeds_without_a_prediction_get_advice_that_helps(command, own):

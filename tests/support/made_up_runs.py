@@ -43,14 +43,17 @@ def write_run(
     commonest_share: float | None = None,
     tests: int = TESTS,
     predicted: bool = False,
+    absences: Sequence[tuple[int, float, float | None]] = (),
 ) -> Path:
     """A run folder with `jobs` local periods per scheme run; accuracy and energy differ by scheme in a known way.
 
     Tasks `at_chance` learn nothing: their accuracy stays near a tenth. A run may have come only to its first `tests`.
-    With `predicted`, accuracies are predicted 2 points too low, give or take 3.
+    With `predicted`, accuracies are predicted 2 points too low, give or take 3. Absences are those of the first scheme:
+    device, when it left, when it joined again.
     """
     made = scenario(tasks, devices)
     worlds = {seed: dmafl.World.resolve(made.model_copy(update={"seed": seed})) for seed in seeds}
+    away = {"absences": [dict(zip(("device", "left_s", "joined_s"), one, strict=True)) for one in absences]}
     scheme_runs = {
         f"{scheme}-s{seed}": {
             "status": "finished" if status == "finished" else "waiting",
@@ -58,6 +61,7 @@ def write_run(
             "lost": [],
             "rounds": False,
         }
+        | (away if absences and scheme == schemes[0] else {})
         for scheme in schemes
         for seed in seeds
     }

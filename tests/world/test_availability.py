@@ -140,6 +140,40 @@ def test_a_trace_says_when(tmp_path: Path) -> None:
     assert again.availability.stretches(1) == world.availability.stretches(1)
 
 
+def test_rows_of_a_trace_may_touch_and_need_no_order(tmp_path: Path) -> None:
+    world = traced(tmp_path, HEADER + "1,7,9\n0,10,20\n1,0,1\n0,0,10\n")
+    assert world.availability.stretches(0) == [(0.0, 20.0)]
+    assert world.availability.stretches(1) == [(0.0, 1.0), (7.0, 9.0)]
+
+
+@pytest.mark.parametrize(
+    ("hours", "begins"),
+    [
+        ({"from_h": 22.0, "to_h": 6.0, "start_h": 23.0}, [(0.0, 7.0), (23.0, 31.0), (47.0, 55.0)]),
+        ({"from_h": 24.0, "to_h": 6.0}, [(0.0, 6.0), (24.0, 30.0), (48.0, 54.0)]),
+        ({"from_h": 18.0, "to_h": 24.0}, [(18.0, 24.0), (42.0, 48.0)]),
+        ({"from_h": 22.0, "to_h": 6.0, "shift_h": -24.0}, [(0.0, 6.0), (22.0, 30.0), (46.0, 54.0)]),
+        ({"from_h": 22.0, "to_h": 6.0, "shift_h": 24.0}, [(0.0, 6.0), (22.0, 30.0), (46.0, 54.0)]),
+    ],
+)
+def test_hours_wrap_at_midnight(hours: dict[str, Any], begins: list[tuple[float, float]]) -> None:
+    """A day of 24 s: a second is an hour."""
+    table = availability(window_s=60.0, kind="daily", day_s=24.0, **hours)
+    assert [(round(a, 9), round(b, 9)) for a, b in table.stretches(0)] == begins
+
+
+def test_a_day_may_be_a_second() -> None:
+    table = availability(window_s=60.0, kind="daily", from_h=22.0, to_h=6.0, day_s=1.0)
+    assert len(table.stretches(0)) == 61
+    assert table.share().tolist() == pytest.approx([1 / 3] * 2)
+
+
+def test_nobody_may_come_at_all() -> None:
+    table = availability(window_s=60.0, kind="daily", from_h=22.0, to_h=6.0, start_h=12.0)
+    assert table.share().tolist() == [0.0, 0.0]
+    assert not table.there(0, 30.0) and table.next_change_s(0, 0.0) == NEVER_S
+
+
 def test_a_trace_may_be_parquet(tmp_path: Path) -> None:
     table = pa.table({"device": [0, 1], "from_s": [0.0, 5.0], "to_s": [3.0, 9.0]})
     pq.write_table(table, tmp_path / "there.parquet")
@@ -153,7 +187,9 @@ def test_a_trace_may_be_parquet(tmp_path: Path) -> None:
         ("0,0,10\n", "none for '1'"),
         ("0,0,10\n1,5,5\n", "must be from_s >= 0 and to_s > from_s"),
         ("0,0,10\n1,9,5\n", "must be from_s >= 0 and to_s > from_s"),
-        ("0,0,10\n0,9,12\n1,0,1\n", "must begin at 10 s or later"),
+        ("0,0,10\n0,9,12\n1,0,1\n", "there.csv:from_s[1] must begin at 10 s or later"),
+        ("0,9,12\n1,0,1\n0,0,10\n", "there.csv:from_s[0] must begin at 10 s or later"),
+        ("0,0,10\n0,0,10\n1,0,1\n", "must begin at 10 s or later"),
         ("0,-1,10\n1,0,1\n", "must be >= 0"),
         ("0,0,2e9\n1,0,1\n", "must be <= 1e"),
         ("0,0,nan\n1,0,1\n", "must have a value in every row"),

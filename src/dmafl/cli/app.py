@@ -46,6 +46,14 @@ class Commands(typer.core.TyperGroup):
         except KeyboardInterrupt as stop:
             raise Stopped(str(stop)) from None
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """What each command does in a whole sentence, which may take several lines."""
+        helps = {name: self.commands[name].help or "" for name in self.list_commands(ctx)}
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, " ".join(told.split("\n\n")[0].split())) for name, told in helps.items()]
+            )
+
 
 app = typer.Typer(
     name="dmafl",
@@ -72,7 +80,7 @@ def _root(
 @app.command()
 def init(
     preset: Annotated[
-        str, typer.Option(help="paper, phone or demo.", autocompletion=offer(*PRESETS))
+        str, typer.Option(metavar="NAME", help="paper, phone or demo.", autocompletion=offer(*PRESETS))
     ] = "demo",
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write.")] = Path("scenario.toml"),
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
@@ -154,12 +162,12 @@ def verify(
 
 
 app.command()(compare_command.compare)
-app.command()(doctor_command.doctor)
-app.command()(profile_command.profile)
-app.command()(licences_command.licences)
 app.command()(report_command.report)
-app.command()(reproduce_command.reproduce)
 app.command()(sweep_command.sweep)
+app.command()(reproduce_command.reproduce)
+app.command()(profile_command.profile)
+app.command()(doctor_command.doctor)
+app.command()(licences_command.licences)
 
 
 def main() -> None:

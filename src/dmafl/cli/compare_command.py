@@ -21,6 +21,7 @@ def compare(
     schemes: Annotated[
         str | None,
         typer.Option(
+            metavar="A,B",
             help="Two schemes of one run, e.g. fedasync,dma-fl: the second against the first, paired by seed.",
             autocompletion=offer_several(*NAMES),
         ),

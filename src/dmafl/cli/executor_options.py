@@ -18,6 +18,7 @@ On = Annotated[
     str,
     typer.Option(
         "--on",
+        metavar="NAME",
         help=f"Where the work is done: {', '.join(EXECUTORS)}. Outcomes are the same.",
         autocompletion=offer(*EXECUTORS),
     ),
@@ -25,17 +26,19 @@ On = Annotated[
 RayAddress = Annotated[
     str | None,
     typer.Option(
-        help="With --on ray: HOST:PORT of the cluster; local starts a Ray of this machine. [default: local]"
+        metavar="HOST:PORT",
+        help="With --on ray: HOST:PORT of the cluster; local starts a Ray of this machine. [default: local]",
     ),
 ]
 SlurmSettings = Annotated[
     list[str] | None,
     typer.Option(
         "--slurm",
+        metavar="KEY=VALUE,...",
         help="With --on slurm: KEY=VALUE,... for partition, account, qos, minutes, memory_GB, cpus, cluster.",
     ),
 ]
-ShardOption = Annotated[str, typer.Option(help="K/N: take only this part of what is missing.")]
+ShardOption = Annotated[str, typer.Option(metavar="K/N", help="Take only this part of what is missing.")]
 NUMBERS: dict[str, type[Any]] = {"minutes": int, "memory_GB": float, "cpus": int}
 """Settings of SLURM that are numbers."""
 

@@ -21,35 +21,52 @@ MAKE_BEST = ("energy", "accuracy", "time")
 
 AccuracyGoal = Annotated[
     list[str] | None,
-    typer.Option("--accuracy", help="Least accuracy, e.g. 0.85 for all tasks, or mnist=0.85; repeatable."),
+    typer.Option(
+        "--accuracy",
+        metavar="[TASK=]SHARE",
+        help="Least accuracy, e.g. 0.85 for all tasks, or mnist=0.85; repeatable.",
+    ),
 ]
 LossGoal = Annotated[
     list[str] | None,
-    typer.Option("--loss", help="Largest loss, e.g. 0.5 for all tasks, or mnist=0.5; repeatable."),
+    typer.Option(
+        "--loss",
+        metavar="[TASK=]LOSS",
+        help="Largest loss, e.g. 0.5 for all tasks, or mnist=0.5; repeatable.",
+    ),
 ]
 DeviceEnergy = Annotated[
-    float | None, typer.Option("--device-energy", help="The most joules that any device may spend.")
+    float | None,
+    typer.Option("--device-energy", metavar="JOULES", help="The most joules that any device may spend."),
 ]
 FleetEnergy = Annotated[
-    float | None, typer.Option("--fleet-energy", help="The most joules that all devices may spend.")
+    float | None,
+    typer.Option("--fleet-energy", metavar="JOULES", help="The most joules that all devices may spend."),
 ]
 StationEnergy = Annotated[
-    float | None, typer.Option("--station-energy", help="The most joules that the station may spend.")
+    float | None,
+    typer.Option("--station-energy", metavar="JOULES", help="The most joules that the station may spend."),
 ]
 Deadline = Annotated[
-    str | None, typer.Option("--deadline", help="When all tasks must have ended, e.g. 90s, 30min, 2h or 1d.")
+    str | None,
+    typer.Option(
+        "--deadline", metavar="TIME", help="When all tasks must have ended, e.g. 90s, 30min, 2h or 1d."
+    ),
 ]
 MakeBest = Annotated[
     str | None,
     typer.Option(
         "--make-best",
+        metavar="WHAT",
         help="Of what is left: energy, accuracy or time. [default: energy]",
         autocompletion=offer(*MAKE_BEST),
     ),
 ]
 Confidence = Annotated[
     float | None,
-    typer.Option("--confidence", help="Share of runs that are to reach the accuracy. [default: 0.8]"),
+    typer.Option(
+        "--confidence", metavar="SHARE", help="Share of runs that are to reach the accuracy. [default: 0.8]"
+    ),
 ]
 
 Rehearse = Annotated[

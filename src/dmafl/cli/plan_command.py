@@ -37,6 +37,7 @@ from dmafl.cli.shared import (
     one_thread,
     printer,
     process_count,
+    say_absences,
     say_data,
 )
 
@@ -49,7 +50,7 @@ def plan(
     output: PlanOutput = Path("plan.json"),
     measured: MeasuredFile = None,
     solver: Annotated[
-        str, typer.Option(help="auto, sca or exhaustive.", autocompletion=offer(*SOLVERS))
+        str, typer.Option(metavar="NAME", help="auto, sca or exhaustive.", autocompletion=offer(*SOLVERS))
     ] = "auto",
     quality: QualityName = "calibrated",
     dissimilarity: DissimilarityName = "gram",
@@ -114,6 +115,7 @@ def plan(
         confidence=confidence,
     )
     say_data(out, loaded, data_dir)
+    say_absences(out, loaded)
     with MeasureView(out) as view:
         prepared = prepare(
             loaded,

@@ -30,7 +30,9 @@ def profile(
     ] = None,
     more: Annotated[
         list[str] | None,
-        typer.Option("--set", help="COLUMN=VALUE of the row that is not measured, e.g. distance_m=5."),
+        typer.Option(
+            "--set", metavar="COLUMN=VALUE", help="What of the row is not measured, e.g. distance_m=5."
+        ),
     ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,

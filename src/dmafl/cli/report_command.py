@@ -39,9 +39,7 @@ Host = Annotated[
 
 
 def report(
-    folders: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Folders of runs, finished or not.")
-    ],
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="Folders of runs, finished or not.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path(
         "report.html"
     ),

@@ -23,10 +23,14 @@ def reproduce(
     ] = False,
     only: Annotated[
         str | None,
-        typer.Option(help="Run only what these need: claims, e.g. C1,C6, or groups, e.g. baselines."),
+        typer.Option(
+            metavar="NAMES", help="Run only what these need: claims, e.g. C1,C6, or groups, e.g. baselines."
+        ),
     ] = None,
-    preset: Annotated[str, typer.Option(help="paper or phone.")] = "phone",
-    seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 300-304 or 300,305.")] = None,
+    preset: Annotated[str, typer.Option(metavar="NAME", help="paper or phone.")] = "phone",
+    seeds: Annotated[
+        str | None, typer.Option(metavar="SEEDS", help="Seeds, e.g. 300-304 or 300,305.")
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of figures and tables.")] = Path(
         "reproduction"
     ),

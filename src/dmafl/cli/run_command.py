@@ -36,6 +36,7 @@ def run(
     scheme: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="NAME",
             help=f"{', '.join(NAMES)}; baselines; or all: those that plan once, and the baselines. "
             "Without: dma-fl if there is a plan, else the baselines.",
             autocompletion=offer(*NAMES, *SETS),
@@ -45,7 +46,7 @@ def run(
         Path | None,
         typer.Option(help="A plan for dma-fl to carry out on its seed, or a list of jobs for scheduled."),
     ] = None,
-    seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 3 or 0-4 or 1,5,7.")] = None,
+    seeds: Annotated[str | None, typer.Option(metavar="SEEDS", help="Seeds, e.g. 3 or 0-4 or 1,5,7.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder of the run. [default: runs/NAME]")
     ] = None,
@@ -65,7 +66,9 @@ def run(
     tracker: Annotated[
         list[str] | None,
         typer.Option(
-            help="Also send metrics to tensorboard, mlflow or wandb.", autocompletion=offer(*TRACKERS)
+            metavar="NAME",
+            help="Also send metrics to tensorboard, mlflow or wandb.",
+            autocompletion=offer(*TRACKERS),
         ),
     ] = None,
     measured: Annotated[
@@ -139,16 +142,17 @@ def run(
 def _print(done: Run, scenario: Path, out: Terminal, devices: bool) -> None:
     """The outcome of a run, and where it is."""
     from dmafl.experiments.run.diverged_updates import diverged_notes
+    from dmafl.reports.terminal import run_notes
     from dmafl.reports.terminal.run_devices_table import run_devices_table
-    from dmafl.reports.terminal.run_notes import absence_notes, checked_notes, data_note, lost_notes
     from dmafl.reports.terminal.run_table import enormous_losses, outcome_table
 
     out.print(outcome_table(done.metrics))
     if devices:
         out.print(run_devices_table(done))
-    notes = [data_note(done.manifest), *lost_notes(done.manifest), *absence_notes(done)]
-    notes += checked_notes(done.manifest)
-    notes += [line[0].upper() + line[1:] for line in diverged_notes(done.manifest)]
+    manifest = done.manifest
+    notes = [run_notes.data_note(manifest), *run_notes.lost_notes(manifest), *run_notes.absence_notes(done)]
+    notes += run_notes.short_notes(manifest) + run_notes.checked_notes(manifest)
+    notes += [line[0].upper() + line[1:] for line in diverged_notes(manifest)]
     notes += enormous_losses(done.metrics)
     notes += _without_prediction(done, scenario)
     for note in notes:

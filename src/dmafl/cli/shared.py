@@ -27,10 +27,10 @@ MeasuredFile = Annotated[
     Path | None, typer.Option(help="What `dmafl measure` wrote. Without: from the cache, or measured now.")
 ]
 QualityName = Annotated[
-    str, typer.Option(help="calibrated, sharp or printed.", autocompletion=offer(*QUALITIES))
+    str, typer.Option(metavar="NAME", help="calibrated, sharp or printed.", autocompletion=offer(*QUALITIES))
 ]
 DissimilarityName = Annotated[
-    str, typer.Option(help="gram or diagonal.", autocompletion=offer(*DISSIMILARITIES))
+    str, typer.Option(metavar="NAME", help="gram or diagonal.", autocompletion=offer(*DISSIMILARITIES))
 ]
 Effort = Annotated[
     float,
@@ -93,6 +93,15 @@ def say_data(out: Terminal, scenario: Scenario, data_dir: Path | None) -> None:
         )
     for name, source in missing.items():
         out.note(f"Note: {data_dir} has no {name}.npz. Data of {name} are from elsewhere: {source}.")
+
+
+def say_absences(out: Terminal, scenario: Scenario) -> None:
+    """Say that a plan takes devices as always there, where the scenario has them come and go."""
+    if scenario.availability.kind != "always":
+        out.note(
+            f'Note: availability.kind is "{scenario.availability.kind}", and the plan takes all devices as always '
+            "there. The scheme dma-fl-online plans anew around those that are away."
+        )
 
 
 def measured_in(

@@ -32,6 +32,7 @@ from dmafl.cli.shared import (
     measured_in,
     one_thread,
     printer,
+    say_absences,
     say_data,
 )
 from dmafl.cli.stopping import Stopped
@@ -51,7 +52,8 @@ def size(
     vary: Annotated[
         str | None,
         typer.Option(
-            help="KEY=LOW..HIGH: a dotted scenario key; the smallest value with which the goals can be met."
+            metavar="KEY=LOW..HIGH",
+            help="A dotted scenario key; the smallest value with which the goals can be met.",
         ),
     ] = None,
     times_per_day: Annotated[
@@ -111,6 +113,7 @@ def size(
     )
     out = printer(as_json, as_csv)
     say_data(out, asked, data_dir)
+    say_absences(out, asked)
     with SizeView(out) as view:
         try:
             done = size_scenario(

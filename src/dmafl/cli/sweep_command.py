@@ -33,13 +33,14 @@ def sweep(
         list[str],
         typer.Option(
             "--set",
-            help="KEY=V1,V2,...: a dotted scenario key and its values; tasks.*.KEY is all tasks. May be repeated.",
+            metavar="KEY=V1,V2,...",
+            help="A dotted scenario key and its values; tasks.*.KEY is all tasks. May be repeated.",
         ),
     ],
     scheme: Annotated[
-        str, typer.Option(help="The scheme run at every point.", autocompletion=offer(*NAMES))
+        str, typer.Option(metavar="NAME", help="The scheme run at every point.", autocompletion=offer(*NAMES))
     ] = "dma-fl",
-    seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 3 or 0-4 or 1,5,7.")] = None,
+    seeds: Annotated[str | None, typer.Option(metavar="SEEDS", help="Seeds, e.g. 3 or 0-4 or 1,5,7.")] = None,
     plan_only: Annotated[bool, typer.Option("--plan-only", help="Plan every point, train nothing.")] = False,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the sweep.")] = Path("sweep"),
     workers: Annotated[

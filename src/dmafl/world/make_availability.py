@@ -145,7 +145,7 @@ def _trace(scenario: Scenario, devices: Devices) -> Availability:
     every: list[list[Stretch]] = [[] for _ in range(len(devices))]
     for row in np.lexsort((columns["from_s"], device)).tolist():
         pairs, pair = every[device[row]], (float(columns["from_s"][row]), float(columns["to_s"][row]))
-        _check_stretch(pair, pairs[-1][1] if pairs else 0.0, f"{path.name}: row {row}")
+        _check_stretch(pair, pairs[-1][1] if pairs else 0.0, f"{path.name}:from_s[{row}]")
         pairs.append(pair)
     missing = [devices.id[i] for i, pairs in enumerate(every) if not pairs]
     if missing:

@@ -274,7 +274,7 @@ def test_the_command_that_repeats_a_run_is_told(seven, tmp_path):
 def test_an_unfinished_run_is_reported_as_far_as_it_is(tmp_path):
     run = write_run(tmp_path / "run", status="running")
     text = text_of(page_of(tmp_path, run))
-    assert "The run run has not ended: 0 of 2 pairs of scheme and seed are done." in text
+    assert "The run in run has not ended: 0 of 2 pairs of scheme and seed are done." in text
     assert "points above" in text
 
 

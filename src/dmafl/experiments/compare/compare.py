@@ -11,6 +11,7 @@ from typing import Any
 
 from dmafl.base.errors import ShownAsIs, bad_input, must_be_one_of
 from dmafl.base.showing import Rows, html_of, line
+from dmafl.experiments.compare.chance import chance_of, without_ratio_at_chance
 from dmafl.experiments.compare.curves import Curves, curves_of
 from dmafl.experiments.compare.differences import Difference, differences
 from dmafl.experiments.compare.effects import Effect, effect
@@ -62,6 +63,7 @@ class Comparison:
                     "energy_factor": each.energy_ratio[0],
                     "between": _ends(*each.energy_ratio[1:]),
                     "at_accuracy": each.target,
+                    "at_chance": ", ".join(each.at_chance),
                 }
                 for each in self.effects
             ],
@@ -104,18 +106,28 @@ def compare(
         raise bad_input(
             "second", "must be a run, where no schemes are named", ShownAsIs("nothing"), "Add schemes=(A, B)."
         )
-    second = first if second is None else second
-    a, b = (run if isinstance(run, Run) else Run(run) for run in (first, second))
+    a = first if isinstance(first, Run) else Run(first)
+    b = a if second is None else second if isinstance(second, Run) else Run(second)
     different = tuple(differences(a, b))
     curves = curves_of(a), curves_of(b)
     pairs = _pairs_of_schemes(*curves) if schemes is None else [_two(schemes, *curves)]
-    effects = tuple(
-        effect(task, scheme_a, scheme_b, curves[0][scheme_a, task], curves[1][scheme_b, task])
-        for scheme_a, scheme_b in pairs
-        for task in a.scenario.tasks
-        if (scheme_a, task) in curves[0] and (scheme_b, task) in curves[1]
-    )
+    effects = effects_of((a, b), curves, pairs)
     return Comparison(a, b, different, effects, "" if effects else _why_none(*curves))
+
+
+def effects_of(
+    runs: tuple[Run, Run], curves: tuple[Curves, Curves], pairs: Sequence[tuple[str, str]]
+) -> tuple[Effect, ...]:
+    """Of each pair of schemes on each task that both have."""
+    chances = {task: chance_of(runs, task) for task in runs[0].scenario.tasks}
+    found = []
+    for first, second in pairs:
+        for task, chance in chances.items():
+            if (first, task) in curves[0] and (second, task) in curves[1]:
+                before, after = curves[0][first, task], curves[1][second, task]
+                one = effect(task, first, second, before, after)
+                found.append(without_ratio_at_chance(one, before, after, chance))
+    return tuple(found)
 
 
 def _two(schemes: Sequence[str], a: Curves, b: Curves) -> tuple[str, str]:
@@ -160,6 +172,7 @@ def _row(effect: Effect) -> dict[str, Any]:
         "pairs": effect.pairs,
         "target": effect.target,
         "not_reached": effect.not_reached,
+        "at_chance": ", ".join(effect.at_chance),
     }
     for name in INTERVALS:
         value = getattr(effect, name)

@@ -31,6 +31,8 @@ class Effect:
     """That accuracy, mean over pairs: the lower one of those that both end with."""
     not_reached: int
     """Runs that never reach it, counted with the energy of the whole run."""
+    at_chance: tuple[str, ...] = ()
+    """Schemes that are no better than always naming the commonest class: then there is no ratio."""
 
     @property
     def energy_ratio(self) -> tuple[float, float, float]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from dmafl.base.errors import must_be_one_of
-from dmafl.experiments.compare.compare import Comparison
+from dmafl.experiments.compare.compare import Comparison, effects_of
 from dmafl.experiments.compare.curves import curves_of
-from dmafl.experiments.compare.effects import effect
 from dmafl.experiments.run.run import Run
 
 
@@ -17,10 +16,6 @@ def compare_schemes(run: Run | str | Path, first: str, second: str) -> Compariso
     for name in (first, second):
         must_be_one_of("schemes", name, of_run.manifest.schemes)
     curves = curves_of(of_run)
-    effects = tuple(
-        effect(task, first, second, curves[first, task], curves[second, task])
-        for task in of_run.scenario.tasks
-        if (first, task) in curves and (second, task) in curves
-    )
+    effects = effects_of((of_run, of_run), (curves, curves), [(first, second)])
     note = "" if effects else "One of the schemes has no tests yet: there is nothing to compare."
     return Comparison(of_run, of_run, (), effects, note)

@@ -10,9 +10,10 @@ import numpy as np
 
 from dmafl.base.arrays import FloatArray
 from dmafl.base.statistics import Interval, interval
+from dmafl.experiments.compare.chance import Chance
 from dmafl.experiments.compare.curves import Curve
 from dmafl.experiments.compare.effects import Effect, effect
-from dmafl.reports.html.chance import Chance, chances
+from dmafl.reports.html.chance import chances
 from dmafl.reports.html.rounding import shorts
 from dmafl.reports.html.run_set import RunSet
 from dmafl.schemes.registry import NAMES, scheme_named

@@ -113,14 +113,16 @@ def _saving(run_set: RunSet, comparisons: Comparisons, task: int, first: int, be
     if not against:
         return None
     pair = against[0]
+    most = ", where it saves most energy," if pair.b != best and len(known) > 1 else ""
     return together(
-        _ratio(pair.energy_times, "energy", pair.effect.log_energy_ratio.n),
-        _ratio(pair.time_times, "time", pair.time.log_energy_ratio.n),
         element(
             "p",
-            f"{run_set.schemes[first]} against {run_set.schemes[pair.b]}, "
-            f"up to the {100 * pair.effect.target:.1f}% that both reach.",
+            f"{run_set.schemes[first]} against {run_set.schemes[pair.b]}{most} "
+            f"up to the {100 * pair.effect.target:.1f}% that both reach:",
+            class_="about",
         ),
+        _ratio(pair.energy_times, "energy", pair.effect.log_energy_ratio.n),
+        _ratio(pair.time_times, "time", pair.time.log_energy_ratio.n),
     )
 
 
@@ -197,7 +199,7 @@ def _method(run_set: RunSet) -> str:
         "Ratios are of what it takes until accuracy, straight between tests, first reaches what both schemes "
         "reach; a scheme that is no better than always naming the commonest class has none. "
     ) + (
-        "In brackets: 95% t-intervals of differences (for ratios, of logarithms) paired by seed. "
+        "In brackets or below: 95% t-intervals of differences (for ratios, of logarithms) paired by seed. "
         "Bold: the interval leaves out that there is no difference."
         if len(run_set.seeds) > 1
         else "There is one seed, so there are no intervals, and nothing is bold."

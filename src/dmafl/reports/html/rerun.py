@@ -59,9 +59,13 @@ def _notes_of_run(name: str, manifest: Manifest) -> list[str]:
         lines.append(f"The data of {', '.join(stand_ins)} are a stand-in for another data set.")
     lines += [f"In the run {name}, {note}" for note in diverged_notes(manifest)]
     lost = sum(len(record.outcome.lost) for record in scheme_runs.values() if record.outcome is not None)
-    away = sum(len(record.outcome.absences) for record in scheme_runs.values() if record.outcome is not None)
-    if away:
-        lines.append(f"In the run {name}, devices were away {away:,} times; the timeline shows when.")
+    away = [len(record.outcome.absences) for record in scheme_runs.values() if record.outcome is not None]
+    if any(away):
+        few = "" if min(away) == max(away) else f"{min(away):,} to "
+        lines.append(
+            f"In the run {name}, devices came and went: {few}{max(away):,} absence{'s' if max(away) > 1 else ''} in a "
+            "scheme and seed. The timeline shows when."
+        )
     if lost:
         lines.append(
             f"In the run {name}, {lost} times a device got no more work of a task: battery or window was used up."

@@ -64,25 +64,33 @@ def effects_table(comparison: Comparison) -> Table:
         "energy_ratio": "energy to the same accuracy, second / first",
         "target": "that accuracy",
         "not_reached": "not reached",
+        "at_chance": "at chance",
     }
     title = "What came out differently: second minus first, ± half of the 95% t-interval"
+    names = {_names(effect) for effect in comparison.effects}
+    alone = comparison.first is comparison.second and len(names) == 1
+    if alone:
+        title = f"{names.pop()}: the difference, ± half of the 95% t-interval"
     return Table.made(
         "effects",
         title,
         columns,
         map(_row, comparison.effects),
-        left=["scheme"],
+        left=["scheme", "at_chance"],
         intervals=["mean_accuracy", "final_accuracy", "energy_ratio"],
-        only_in_files=["first", "second", "not_reached"],
+        only_in_files=["first", "second", "not_reached", "at_chance", *(["scheme"] if alone else [])],
     )
 
 
+def _names(effect: Effect) -> str:
+    return effect.first if effect.first == effect.second else f"{effect.second} against {effect.first}"
+
+
 def _row(effect: Effect) -> tuple[Cell | Value, ...]:
-    name = effect.first if effect.first == effect.second else f"{effect.second} against {effect.first}"
     reached = f"{effect.target:.3f}" + (f" ({effect.not_reached} not)" if effect.not_reached else "")
     return (
         effect.task,
-        name,
+        _names(effect),
         effect.first,
         effect.second,
         cell(effect.pairs, str(effect.pairs) if effect.pairs else "none in common"),
@@ -91,6 +99,7 @@ def _row(effect: Effect) -> tuple[Cell | Value, ...]:
         _ratio(effect),
         cell(effect.target, reached),
         effect.not_reached,
+        ", ".join(effect.at_chance),
     )
 
 
@@ -122,7 +131,12 @@ def _legend(effects: tuple[Effect, ...]) -> list[str]:
         lines.append("One seed has no interval: run more seeds to tell a difference from chance.")
     if any(effect.pairs == 0 for effect in effects):
         lines.append("Runs without common seeds are compared by their means, which is less sharp.")
-    if any(isnan(effect.log_energy_ratio.mean) for effect in effects):
+    at_chance = [f"{name} on {effect.task}" for effect in effects for name in effect.at_chance]
+    if at_chance:
+        lines.append(
+            f"- no better than always naming the commonest class, so without a ratio: {', '.join(at_chance)}."
+        )
+    if any(isnan(effect.log_energy_ratio.mean) and not effect.at_chance for effect in effects):
         lines.append("- the first model has this accuracy already: it costs nothing.")
     if any(effect.not_reached for effect in effects):
         lines.append("(n not) n runs never reach it, and count with all of their energy.")

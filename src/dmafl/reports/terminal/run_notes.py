@@ -27,12 +27,13 @@ def data_note(manifest: Manifest) -> str:
     for task, data in manifest.data.items():
         name = data.dataset + (" (a stand-in)" if data.stand_in else "")
         where = "the embedded sample" if data.source == "embedded" else data.source
-        parts.append(f"{task} from {where}" if name == task else f"{task}: {name} from {where}")
+        whence = f", {where}" if where.startswith("rendered from ") else f" from {where}"
+        parts.append(f"{task}{whence}" if name == task else f"{task}: {name}{whence}")
     return f"Data: {'; '.join(parts)}."
 
 
 def lost_notes(manifest: Manifest) -> list[str]:
-    """For each scheme and seed: pairs of device and task that got no more orders, and what was missed."""
+    """For each scheme and seed: pairs of device and task that got no more orders."""
     notes = []
     for name in manifest.run_names:
         outcome = manifest.scheme_run(name).outcome
@@ -49,13 +50,7 @@ def lost_notes(manifest: Manifest) -> list[str]:
             if len(outcome.lost) == 1
             else f"{len(outcome.lost):,} pairs of device and task"
         )
-        text = f"{name.scheme}, seed {name.seed}: {pairs} ended early, {why} (device {named}{more})."
-        short = [
-            f"{task} made {done.aggregations:,} of {done.slots:,} aggregations"
-            for task, done in outcome.tasks.items()
-            if done.aggregations < done.slots
-        ]
-        notes.append(f"{text} {'; '.join(short)}." if short else text)
+        notes.append(f"{name.scheme}, seed {name.seed}: {pairs} ended early, {why} (device {named}{more}).")
     return notes
 
 
@@ -77,6 +72,25 @@ def absence_notes(run: Run) -> list[str]:
             parts.append(f"{_counted(len(set(leaving)), 'device')} left {_counted(len(leaving), 'time')}")
         lost = f"{_counted(left[name], 'job')} {_was(left[name])} lost"
         notes.append(f"{name.scheme}, seed {name.seed}: {', '.join(parts)}, and {lost}.")
+    return notes
+
+
+def short_notes(manifest: Manifest) -> list[str]:
+    """For each scheme and seed: tasks that ended with fewer aggregations than they were to have."""
+    notes = []
+    for name in manifest.run_names:
+        outcome = manifest.scheme_run(name).outcome
+        if outcome is None or not manifest.scheme_run(name).status.finished:
+            continue
+        short = [
+            f"{task} made {done.aggregations:,} of {done.slots:,} aggregations"
+            for task, done in outcome.tasks.items()
+            if done.aggregations < done.slots
+        ]
+        if short:
+            notes.append(
+                f"{name.scheme}, seed {name.seed}: {'; '.join(short)}: no device was left for the rest."
+            )
     return notes
 
 

@@ -178,6 +178,7 @@ page.draw = (data) => {
       bars.devices(placeOf(wanted).id, data.absences[wanted]);
       bars.load(jobs ?? timeline.nothing());
       if (!jobs) said.textContent = "The jobs of this scheme and seed are not in the page.";
+      else if (!jobs.start_s.length) said.textContent = "No job has ended.";
       window.dmaflTimeline = bars; // for those who look behind the scenes, and for tests
     }
     bars?.showTasks(tasks);

@@ -6,6 +6,8 @@ const timeline = (() => {
   const GAP = 5;
   const AWAY = 6; // of the lane that shows when a device is away, where any is
   const AXIS = 26;
+  const BEYOND = 1.05; // of the time until a device left or returned for the last time
+  const NOTHING_S = 1; // that the axis shows where nothing happened
   const PHASES = ["idle", "download", "wait", "compute", "upload"];
 
   const open = (host, { tasks, phases, outcomes, describe, say, tip }) => {
@@ -45,8 +47,9 @@ const timeline = (() => {
         span[1] = Math.max(span[1], end(job));
       }
       for (const lane of lanes) lane.sort((a, b) => jobs.start_s[a] - jobs.start_s[b]);
-      const known = spans.filter((span) => span[1] > 0);
-      whole = [0, Math.max(1e-9, ...known.map((span) => span[1]))];
+      const known = Math.max(0, ...spans.map((span) => span[1]));
+      const changed = (absences ?? []).flat().reduce((last, [from, to]) => Math.max(last, isFinite(to) ? to : from), 0);
+      whole = [0, Math.max(known, changed * BEYOND) || NOTHING_S]; // so that an absence at the end is seen
       view = [...whole];
       cursor = null;
       tip.hidden = true;
@@ -182,7 +185,7 @@ const timeline = (() => {
     };
     /* Place and text of each mark of the time axis. */
     const ticks = () => {
-      const wanted = Math.max(2, Math.floor((width - gutter()) / 110));
+      const wanted = Math.max(4, Math.floor((width - gutter()) / 110)); // so that one of them has room for its text
       const rough = (view[1] - view[0]) / wanted;
       const size = 10 ** Math.floor(Math.log10(rough));
       const step = [1, 2, 5, 10].map((factor) => factor * size).find((one) => one >= rough);
