@@ -113,11 +113,11 @@ def _saving(run_set: RunSet, comparisons: Comparisons, task: int, first: int, be
     if not against:
         return None
     pair = against[0]
-    most = ", where it saves most energy," if pair.b != best and len(known) > 1 else ""
+    most = ", where it saves most energy" if pair.b != best and len(known) > 1 else ""
     return together(
         element(
             "p",
-            f"{run_set.schemes[first]} against {run_set.schemes[pair.b]}{most} "
+            f"{run_set.schemes[first]} against {run_set.schemes[pair.b]}{most}, "
             f"up to the {100 * pair.effect.target:.1f}% that both reach:",
             class_="about",
         ),
