@@ -6,22 +6,29 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import pyarrow as pa
+
 from dmafl.experiments.compare.compare import Comparison
 from dmafl.experiments.reproduction.findings import Findings
 from dmafl.experiments.run.run import Run
 from dmafl.experiments.sizing.confirm import Confirmed
 from dmafl.experiments.sizing.plan_summary import PlanSummary, TaskSummary
 from dmafl.experiments.sizing.sizing import FrontPoint, Sizing, TriedValue, Varied
+from dmafl.hosting.overview import KnownDevice, KnownRun, Overview
+from dmafl.hosting.processes import Known
+from dmafl.hosting.records import Record
 from dmafl.installation.doctor import Finding
 from dmafl.installation.licences import UNKNOWN, Licensed
 from dmafl.machine.profiled import Profile, Spread, TaskProfile
 from dmafl.reports.study import print_findings as print_study
 from dmafl.reports.terminal.comparison_table import differences_table
 from dmafl.reports.terminal.console import Terminal
+from dmafl.reports.terminal.deployment_tables import print_overview
 from dmafl.reports.terminal.doctor_table import print_findings
 from dmafl.reports.terminal.licences_table import print_licences
 from dmafl.reports.terminal.measured_table import print_measured
 from dmafl.reports.terminal.profile_table import print_profile
+from dmafl.reports.terminal.run_table import outcome_table
 from dmafl.reports.terminal.size_table import print_sizing
 from dmafl.scenario.preset import preset
 from dmafl.schedule.build import round_robin
@@ -161,6 +168,35 @@ def differences(out: Terminal) -> None:
     out.print(differences_table(Comparison(run, run, rows, (), "")))
 
 
+def deployment(out: Terminal) -> None:
+    """A server that has ended, with a device and a run."""
+    gone = Known(2**22 + 1, 0)
+    here = (Record("server", "0.0.0.0:9092", False, "2026-11-19 21:53:44", gone, ()),)
+    devices = (
+        KnownDevice("jetson-nano-07", "17364259018273645", "online"),
+        KnownDevice("", "42", "registered"),
+    )
+    print_overview(out, Overview(here, devices, (KnownRun("9182736450918273645", "running", "2026-11-19"),)))
+
+
+def real_run(out: Terminal) -> None:
+    """What two tasks reached on devices."""
+    numbers: dict[str, list[float]] = {
+        "uplink_J": [0.25, 4.5],
+        "compute_J": [1.5, 123.456],
+        "downlink_J": [0.0] * 2,
+    }
+    numbers |= {
+        "energy_J": [1.75, 127.956],
+        "accuracy": [0.876, 0.4],
+        "loss": [0.51, 1.9],
+        "time_s": [3899.25, 7.5],
+    }
+    unknown = {key: [None, None] for key in ("predicted_accuracy", "predicted_loss")}
+    names = {"task": list(TASKS), "scheme": ["fedasync"] * 2, "seed": [0, 0], "aggregation": [60, 60]}
+    out.print(outcome_table(pa.table(names | numbers | unknown)))
+
+
 SHOWN: dict[str, Callable[[Terminal], None]] = {
     "measure": measured,
     "size": sized,
@@ -169,5 +205,7 @@ SHOWN: dict[str, Callable[[Terminal], None]] = {
     "profile": profile,
     "doctor": doctor,
     "licences": licences,
+    "deploy status": deployment,
+    "deploy run": real_run,
 }
 """By command."""

@@ -9,7 +9,7 @@ import typer
 
 from dmafl.base.errors import visible
 from dmafl.cli.completion import offer
-from dmafl.cli.shared import DataDir, Effort, ScenarioArgument, one_thread, printer, say_data
+from dmafl.cli.shared import AsCsv, AsJson, DataDir, Effort, ScenarioArgument, one_thread, printer, say_data
 from dmafl.cli.stopping import Stopped
 from dmafl.schemes.registry import NAMES
 
@@ -52,6 +52,8 @@ def run(
     only_print: Annotated[
         bool, typer.Option("--print", help="Write the app, print the command that runs it, and do no more.")
     ] = False,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Run a scheme on the devices of a server of this machine; a run that is killed goes on with --resume."""
     one_thread()
@@ -64,7 +66,7 @@ def run(
     from dmafl.hosting.layout import Layout
     from dmafl.reports.terminal.run_table import outcome_table
 
-    out = printer(False, False)
+    out = printer(as_json, as_csv)
     where = output
     config: dict[str, Setting] = {
         "scenario": str(scenario.resolve()),
@@ -98,3 +100,4 @@ def run(
         raise Stopped(f"go on with --resume and -o {visible(str(where))}") from None
     out.print(outcome_table(done.metrics))
     out.note(f"Metrics, periods and models: {where}")
+    out.finish()
