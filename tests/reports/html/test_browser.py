@@ -390,6 +390,7 @@ def test_a_live_page_has_axes_from_the_first_second(browser: Any, tmp_path: Path
                         visit.page.evaluate(f"[{layout}.xaxis.range, {layout}.yaxis.range]") == [[0, 1]] * 2
                     )
                     assert task in visit.page.locator("#curves h3").nth(place).inner_text()
+                    assert visit.page.evaluate(f"{layout}.xaxis.title.text") == "energy [J]"
                 assert visit.page.locator("#curves").inner_text().count("no test yet") == len(scenario.tasks)
                 assert visit.width() <= (settings or {"viewport": {"width": 1280}})["viewport"]["width"]
                 assert visit.barriers() == []

@@ -29,6 +29,8 @@ def beginning(folder: Path, scenario: Scenario | None = None) -> Content:
         "looks": [],
         "units": [],
         "curves": [],
+        "axis": "energy_J",
+        "clock": "virtual time [s]",
     }
     return Content(
         f"{scenario.name}: the run begins", note, [Section("curves", "Accuracy and loss", plots)], data
