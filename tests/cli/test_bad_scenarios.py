@@ -55,6 +55,10 @@ BAD_VALUES = {
     "zero window": ("[tasks.mnist]\nwindow_s = 0", "tasks.mnist.window_s"),
     "unknown model": ('[tasks.mnist]\nmodel = "transformer"', "tasks.mnist.model"),
     "custom model without size": ('[tasks.mnist]\nmodel = "custom"', "tasks.mnist.parameters"),
+    "custom model without size, with a cost": (
+        '[tasks.mnist]\nmodel = "custom"\nflops_per_sample = 9',
+        "tasks.mnist.parameters",
+    ),
     "custom model without cost": (
         '[tasks.mnist]\nmodel = "custom"\nparameters = 9',
         "tasks.mnist.flops_per_sample",

@@ -75,7 +75,7 @@ class _SlowWorkers:
 
 def slow_results(stop: int, looks_file: str) -> None:
     """Results come late; a stop is asked for at the `stop`-th look, and the looks are counted in a file."""
-    from dmafl.experiments.run import execute
+    from dmafl.experiments.run import here
     from dmafl.training.workers import InProcess
 
     looks = 0
@@ -94,8 +94,8 @@ def slow_results(stop: int, looks_file: str) -> None:
         yield asked
         Path(looks_file).write_text(str(looks))
 
-    execute.open_workers = opened  # type: ignore[assignment]
-    execute.stop_asked = stop_asked  # type: ignore[assignment]
+    here.open_workers = opened  # type: ignore[assignment]
+    here.stop_asked = stop_asked  # type: ignore[assignment]
 
 
 def tired_policies() -> None:

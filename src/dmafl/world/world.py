@@ -61,6 +61,8 @@ class World:
         availability: OwnAvailability | None = None,
     ) -> World:
         """Draw the devices of `scenario` and set up its channel, mobility and availability, unless they are given."""
+        for name, task in scenario.tasks.items():
+            parameters(task, name)  # a model of unknown size is refused before anything is shown
         devices = draw_devices(scenario)
         return cls(
             scenario,

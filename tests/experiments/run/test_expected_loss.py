@@ -22,7 +22,7 @@ from dmafl.simulation.records import QUALITY
 from dmafl.theory.course import predict_jobs
 from dmafl.theory.sharp import sharp
 from dmafl.theory.theorem1 import theorem1
-from support.brought import run_with
+from support.brought import packed, run_with
 from support.small_runs import dataset, scenario, softmax
 from support.stopped_runs import Stop, StopsAfter, stop_early
 from support.tampering import changed, failed, update
@@ -184,8 +184,7 @@ def test_what_was_measured_before_is_found(tmp_path: Path, monkeypatch: pytest.M
     dmafl.measure(
         SMALL,
         probes=0,
-        models=dict.fromkeys(SMALL.tasks, softmax),
-        datasets=dict.fromkeys(SMALL.tasks, dataset()),
+        **packed(models=dict.fromkeys(SMALL.tasks, softmax), datasets=dict.fromkeys(SMALL.tasks, dataset())),
     )
     done = run(tmp_path / "run", schemes=["fedasync"])
     assert list(done.manifest.measured) == [0]

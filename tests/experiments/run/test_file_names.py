@@ -16,7 +16,7 @@ from support.small_runs import scenario
 
 @pytest.mark.parametrize("name", ["../../x", "/tmp/x", "a/b", "..", "a\\b", "a\x00b", "x" * 300, "a\x1bb"])
 def test_a_scheme_of_the_user_cannot_lead_out_of_the_folder(name, tmp_path):
-    with pytest.raises(dmafl.BadInput, match=r"own_schemes.*must have names that a file may have"):
+    with pytest.raises(dmafl.BadInput, match=r"components.schemes.*must have names that a file may have"):
         run_with(scenario(), own_schemes={name: lambda world: []}, output=tmp_path / "run")
     assert not any(tmp_path.iterdir())
 

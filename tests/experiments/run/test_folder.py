@@ -193,7 +193,7 @@ def test_running_estimates_are_kept(finished: dmafl.Run, tmp_path: Path) -> None
         if row["aggregation"] == {"a": 8, "b": 5}[row["task"]]:
             last = finished.running[f"{row['scheme']}-s{row['seed']}"][row["task"]]
             assert (last["aggregation"], last["loss"]) == (row["aggregation"], row["loss"])
-    (tmp_path / "run").mkdir()
+    shutil.copytree(finished.path, tmp_path / "run")
     (tmp_path / "run" / "running.json").write_text('{"schema": 99}')
     with pytest.raises(BadInput, match="schema"):
         _ = dmafl.Run(tmp_path / "run").running

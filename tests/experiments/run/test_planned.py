@@ -16,7 +16,7 @@ import dmafl
 from dmafl.base.errors import BadInput
 from dmafl.base.processes.stopping import Interrupted
 from dmafl.calibration.measured import Measured
-from dmafl.experiments.run import active_run, constants, execute
+from dmafl.experiments.run import active_run, constants, here
 from dmafl.experiments.run.folder import RunFolder
 from dmafl.reports.html.rerun import command
 from dmafl.scenario.model import Scenario
@@ -271,7 +271,7 @@ def test_a_stop_does_not_wait_for_a_plan(
 
         yield asked
 
-    monkeypatch.setattr(execute, "stop_asked", asked_at_the_tenth_look)
+    monkeypatch.setattr(here, "stop_asked", asked_at_the_tenth_look)
     with pytest.raises(Interrupted):
         dmafl.run(scenario, schemes=["dma-fl"], output=tmp_path / "run", measured=measured, effort=600_000.0)
     assert looks > 10
