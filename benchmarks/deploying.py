@@ -1,9 +1,10 @@
 """What real devices cost: seconds of a message, devices that one server carries. Needs the extra `deploy`.
 
-    python benchmarks/deploying.py [--only core superlink messages] [--messages 10] [--seconds 30] [--quick]
+    python benchmarks/deploying.py [--only core superlink fleet messages] [--messages 10] [--seconds 30] [--quick]
 
 `core` is the server without a network: devices that answer at once, a clock that nobody waits for, a save after every
-event. `superlink` has devices that only ask for work, with TLS and keys. `messages` sends messages to one device and
+event. `superlink` has devices that only ask for work, with TLS and keys. `fleet` is a run with pretended devices that
+speak as real ones do, and rest instead of training. `messages` sends messages to one device and
 waits for each reply: a process is started for each, as Flower does.
 """
 
@@ -18,12 +19,14 @@ from typing import Any
 
 os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
 
-from deploying_parts import core, messages, superlink
+from deploying_parts import core, fleet, messages, superlink
 
-PARTS = ("core", "superlink", "messages")
+PARTS = ("core", "superlink", "fleet", "messages")
 FLEETS, AGGREGATIONS = (10, 100, 1000), 400
 ASKING = (50, 200, 400)
 QUICK_POLL_S = 0.05
+FLEET = {"devices": 40, "aggregations": 200, "training_s": 10.0}
+SMALL_FLEET = {"devices": 3, "aggregations": 4, "training_s": 1.0}
 
 
 def main() -> None:
@@ -46,6 +49,10 @@ def main() -> None:
         counts, seconds = ((2,), 4.0) if given.quick else (ASKING, given.seconds)
         figures["superlink"] = superlink.measure(counts, seconds)
         print_asking(figures["superlink"])
+    if "fleet" in given.only:
+        row = fleet.measure(**(SMALL_FLEET if given.quick else FLEET))
+        figures["fleet"] = [row]
+        print_fleet(row)
     if "messages" in given.only:
         count = 1 if given.quick else given.messages
         rows = messages.measure(count)
@@ -68,6 +75,15 @@ def print_asking(rows: list[dict[str, Any]]) -> None:
             f"{row['devices']:14,} {row['requests_per_s']:8.1f} {row['cpu_ms']:8.1f} {row['core']:10.2f} "
             f"{row['median_ms']:10.1f} {row['p95_ms']:8.1f} {carries:15,.0f}"
         )
+
+
+def print_fleet(row: dict[str, Any]) -> None:
+    """What a job of the fleet costs the server."""
+    print(f"{'fleet: devices':>14} {'train s':>8} {'a second':>9} {'SuperLink ms':>13} {'run ms':>7}")
+    print(
+        f"{row['devices']:14,} {row['training_s']:8.1f} {row['per_s']:9.2f} {row['superlink_ms']:13.1f} "
+        f"{row['run_ms']:7.1f}"
+    )
 
 
 def print_messages(rows: list[dict[str, Any]]) -> None:
