@@ -42,8 +42,9 @@ LONGEST_S = 1800.0
 def measure(devices: int, aggregations: int, training_s: float) -> dict[str, Any]:
     """Aggregations per second, and CPU milliseconds of the SuperLink and of the run's own process for each."""
     with running_server() as server:
-        stop = threading.Event()
-        fleet = [threading.Thread(target=_device, args=(server, training_s, stop)) for _ in range(devices)]
+        stop, register = threading.Event(), server.registrar()
+        words = (server, register, training_s, stop)
+        fleet = [threading.Thread(target=_device, args=words) for _ in range(devices)]
         for thread in fleet:
             thread.start()
         try:
@@ -107,14 +108,16 @@ def _run(server: Running, devices: int, aggregations: int, look: Callable[[], No
     return output
 
 
-def _device(server: Running, training_s: float, stop: threading.Event) -> None:
+def _device(
+    server: Running, register: Callable[[bytes], None], training_s: float, stop: threading.Event
+) -> None:
     """One device, from its registration to the end."""
     from flwr.supercore.primitives.asymmetric import generate_key_pairs, public_key_to_bytes
     from flwr.supercore.run import RunNotRunningException
     from flwr.supernode.fleet_http_connection import http_request_response
 
     keys = generate_key_pairs()
-    server.register(public_key_to_bytes(keys[1]))
+    register(public_key_to_bytes(keys[1]))
     with http_request_response(server.address, False, str(server.ca), keys) as connection:
         while not stop.is_set():
             if (got := connection[1]()) is None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
@@ -37,9 +39,8 @@ class Running:
         """The certificate that its clients trust."""
         return self.layout.ca
 
-    @property
-    def register(self) -> Callable[[bytes], None]:
-        """Registers a public key."""
+    def registrar(self) -> Callable[[bytes], None]:
+        """A function that registers public keys, from any thread."""
         from flwr.cli.typing import SuperLinkConnection
         from flwr.cli.utils import init_http_client_from_connection
         from flwr.proto.control_pb2 import RegisterNodeRequest
@@ -47,10 +48,13 @@ class Running:
         connection = SuperLinkConnection(
             name="bench", address=self.address, root_certificates=str(self.ca.resolve())
         )
-        client = init_http_client_from_connection(connection)
+        with redirect_stdout(io.StringIO()):  # it says where it connects to
+            client = init_http_client_from_connection(connection)
+        one_at_a_time = threading.Lock()
 
         def register(public_key: bytes) -> None:
-            client.RegisterNode(request=RegisterNodeRequest(public_key=public_key))
+            with one_at_a_time:
+                client.RegisterNode(request=RegisterNodeRequest(public_key=public_key))
 
         return register
 

@@ -22,7 +22,7 @@ def measure(counts: Sequence[int], seconds: float) -> list[dict[str, Any]]:
     """For each number of devices: CPU milliseconds of the SuperLink per request, and how long requests took."""
     with running_server() as server:
         clients = [_client(server.address, server.ca) for _ in range(max(counts))]
-        nodes = _registered(clients, server.register)
+        nodes = _registered(clients, server.registrar())
         try:
             idle = _idle(server.pid, seconds)
             return [

@@ -90,6 +90,14 @@ def test_who_has_no_registered_key_is_refused_and_what_dies_comes_back(layout, t
                 UP_S,
             )
             assert device.stop(signal.SIGINT) == 0
+
+        old = copied_to_device(layout.folder, tmp_path / "old", "edge-2").private_key("edge-2")
+        make_device_keys(layout, ["edge-2"], force=True)
+        server.wait_for("Device edge-2 has a new key")
+        wait_until(lambda: server.said.count("Device edge-2 is registered.") == 2, "the new key", UP_S)
+        assert devices(layout.folder)["edge-2"] == "registered"
+        log = tmp_path / "replaced.log"
+        assert "Exit Code: 305" in refused(log, address, *trust, "--auth-supernode-private-key", old)
         assert {row["name"]: row["state"] for row in status(layout.folder)["here"]} == {"server": "running"}
         assert server.stop() == 0
     assert records(layout) == []

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dmafl.hosting.layout import Layout
 
 app = typer.Typer(
-    help="Real devices, by way of Flower: keys, a server, devices. Needs the extra deploy.",
+    help="Real devices, by way of Flower: keys, a server, devices, runs. Needs the extra deploy.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

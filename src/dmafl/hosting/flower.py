@@ -64,6 +64,11 @@ def register(layout: Layout, device: str) -> Command:
     return Command((*words, "--format", "json"), home(layout))
 
 
+def unregister(layout: Layout, node: str) -> Command:
+    """Take a key back, for ever, by the number that the SuperLink knows it by."""
+    return Command(("flwr", "supernode", "unregister", node, CONNECTION, "--format", "json"), home(layout))
+
+
 def list_devices(layout: Layout) -> Command:
     """Ask the SuperLink which devices it knows, and which of them are connected."""
     return Command(("flwr", "supernode", "list", CONNECTION, "--format", "json"), home(layout))

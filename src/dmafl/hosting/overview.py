@@ -11,6 +11,9 @@ from dmafl.hosting.layout import Layout
 from dmafl.hosting.records import Record, records
 from dmafl.hosting.registry import NoAnswer, asked, registered
 
+GONE = "unregistered"
+"""The state of a device whose key was taken back."""
+
 
 @dataclass(frozen=True)
 class KnownDevice:
@@ -54,7 +57,8 @@ def overview(layout: Layout) -> Overview:
     except NoAnswer as why:
         return Overview(here, problem=f"The server does not answer: {why}")
     names = {device["node"]: name for name, device in registered(layout).items()}
-    return Overview(here, tuple(_device(each, names) for each in devices), tuple(map(_run, runs)))
+    known = (_device(each, names) for each in devices)
+    return Overview(here, tuple(each for each in known if each.state != GONE), tuple(map(_run, runs)))
 
 
 def _device(node: Mapping[str, Any], names: Mapping[str, str]) -> KnownDevice:

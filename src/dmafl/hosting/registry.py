@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,8 @@ from dmafl.hosting.layout import Layout
 
 ASK_S = 60.0
 """How long a command of Flower may take."""
+AGAIN_S = 60.0
+"""Until a key that was not taken is tried again."""
 
 
 class NoAnswer(Exception):
@@ -26,31 +29,45 @@ class NoAnswer(Exception):
 
 @dataclass
 class Registry:
-    """Tells a SuperLink the public keys in the folder, each once. A key that was unregistered cannot come back."""
+    """Tells a SuperLink the public keys in the folder, each once; takes back those that were replaced.
+
+    A key that was taken back cannot come back.
+    """
 
     layout: Layout
     say: Callable[[str], None]
-    refused: dict[str, str] = field(default_factory=dict)
-    """Keys that it would not take, by device; they are not tried again."""
+    failed: dict[str, tuple[str, float]] = field(default_factory=dict)
+    """Keys that it did not take, by device, and when they are tried again."""
 
     def register_new(self, devices: Sequence[str], stopping: Callable[[], bool]) -> None:
         """Tell it the keys that it does not know yet."""
         known = registered(self.layout)
         for device in devices:
             key = self._key(device)
-            if not key or stopping() or self.refused.get(device) == key:
+            if not key or stopping() or (device in known and known[device]["key"] == key):
                 continue
-            if device in known and known[device]["key"] == key:
+            tried, again_s = self.failed.get(device, ("", 0.0))
+            if tried == key and time.monotonic() < again_s:
                 continue
+            if device in known:
+                self._take_back(device, known[device]["node"])
             try:
                 answer = asked(flower.register(self.layout, device))
             except NoAnswer as why:
-                self.refused[device] = key
+                self.failed[device] = (key, time.monotonic() + AGAIN_S)
                 self.say(f"Device {device} is not registered: {why}")
                 continue
             known[device] = {"key": key, "node": str(answer.get("node-id", ""))}
             write_json(self.layout.registered, known)
             self.say(f"Device {device} is registered.")
+
+    def _take_back(self, device: str, node: str) -> None:
+        try:
+            asked(flower.unregister(self.layout, node))
+        except NoAnswer as why:
+            self.say(f"The old key of device {device} was not taken back: {why}")
+        else:
+            self.say(f"Device {device} has a new key; the old one is refused from now on.")
 
     def _key(self, device: str) -> str:
         try:
@@ -62,7 +79,7 @@ class Registry:
 
 def registered(layout: Layout) -> dict[str, dict[str, str]]:
     """What was registered, by device: the key, and the number that the SuperLink has given it."""
-    if not layout.registered.exists() or not layout.database.exists():
+    if not layout.registered.exists():
         return {}
     content: Any = read_json(layout.registered, "list of registered devices")
     return {str(name): {"key": str(each["key"]), "node": str(each["node"])} for name, each in content.items()}

@@ -137,7 +137,9 @@ def prepare(server: Server) -> None:
     write_text(layout.flower / "config.toml", "\n".join([*connection(server), ""]))
     if not layout.secret.exists():
         write_bytes(layout.secret, secrets.token_hex(32).encode(), PRIVATE)
-    layout.database.touch(PRIVATE)
+    if not layout.database.exists():  # a new one knows no key
+        layout.registered.unlink(missing_ok=True)
+        layout.database.touch(PRIVATE)
 
 
 def serve(server: Server, say: Say) -> None:
