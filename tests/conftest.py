@@ -11,6 +11,10 @@ from multiprocessing import spawn
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+# Before anything loads an OpenBLAS: two threads that wait for one another cost more time than they save. That the
+# number of threads changes nothing is tested in new processes (tests/properties/test_same_everywhere.py).
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+
 import pytest
 from hypothesis import settings
 
