@@ -3,7 +3,7 @@ import pytest
 
 import dmafl
 from dmafl.base.errors import BadInput
-from dmafl.base.showing import LONGEST, Rows, cell, line
+from dmafl.base.showing import LONGEST, Rows, cell, counted, line
 from dmafl.base.statistics import Interval, interval
 
 ROWS = Rows.of(
@@ -61,4 +61,13 @@ def test_values_of_many_numbers_show_themselves_in_a_line() -> None:
     data = dmafl.Dataset.of(np.zeros((3, 2)), [0, 1, 1], np.zeros((2, 2)), [0, 1], name="rows")
     assert repr(world) == "<World: 10 devices, mnist, Rayleigh, Static>"
     assert repr(data) == "<Dataset: rows, 3 samples to train and 2 to test of shape (2,), 2 classes>"
-    assert repr(dmafl.round_robin(world)) == "<Schedule: 60 jobs of 1 tasks on 10 devices>"
+    assert repr(dmafl.round_robin(world)) == "<Schedule: 60 jobs of 1 task on 10 devices>"
+
+
+def test_one_thing_is_named_alone() -> None:
+    assert [counted(number, "job") for number in (0, 1, 2, 1066)] == [
+        "0 jobs",
+        "1 job",
+        "2 jobs",
+        "1,066 jobs",
+    ]

@@ -75,4 +75,6 @@ def test_links_of_the_top_pages_lead_somewhere():
     for page in PAGES:
         if page.parent == ROOT:
             for target in re.findall(r"(?<!!)\[[^\]]+\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
-                assert target.startswith("http") or (ROOT / target.partition("#")[0]).exists(), f"{page.name}: {target}"
+                assert target.startswith("http") or (ROOT / target.partition("#")[0]).exists(), (
+                    f"{page.name}: {target}"
+                )

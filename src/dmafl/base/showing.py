@@ -16,6 +16,11 @@ LONGEST = 300
 """Characters of a value that is printed."""
 
 
+def counted(number: int, word: str) -> str:
+    """A number of things that one `word` names: `1 job`, `1,066 jobs`."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
 @dataclass(frozen=True, repr=False)
 class Rows:
     """A table: `print` shows all of it, a notebook too; `to_pandas` and `to_pylist` give its numbers."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dmafl.base.arrays import FloatArray, IntArray
-from dmafl.base.showing import line
+from dmafl.base.showing import counted, line
 
 INTEGER_COLUMNS = ("task", "device", "version", "slot")
 
@@ -40,8 +40,10 @@ class Schedule:
         return len(self.task)
 
     def __repr__(self) -> str:
-        many = (f"{len(np.unique(column))}" for column in (self.task, self.device))
-        return line("Schedule", "{} jobs of {} tasks on {} devices".format(len(self), *many))
+        many = (len(np.unique(column)) for column in (self.task, self.device))
+        return line(
+            "Schedule", "{} of {} on {}".format(*map(counted, (len(self), *many), ("job", "task", "device")))
+        )
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, ArrayLike]) -> Schedule:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dmafl.base.files import sha256_of
-from dmafl.base.showing import Rows, html_of, line
+from dmafl.base.showing import Rows, counted, html_of, line
 from dmafl.schedule.checks import Check
 from dmafl.schedule.device_use import DeviceUse, devices_of
 from dmafl.schedule.jobs import Schedule
@@ -136,7 +136,8 @@ class Plan:
         return ", ".join(
             part
             for part in (
-                f"{len(self.schedule)} jobs of {self.world.task_count} tasks on {self.world.device_count} devices",
+                f"{counted(len(self.schedule), 'job')} of {counted(self.world.task_count, 'task')} on "
+                f"{counted(self.world.device_count, 'device')}",
                 f"{spent_J:.4g} J",
                 f"{float(times.end_s.max(initial=0.0)):.4g} s",
                 str(self.status),

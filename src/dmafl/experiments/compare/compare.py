@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dmafl.base.errors import ShownAsIs, bad_input, must_be_one_of
-from dmafl.base.showing import Rows, html_of, line
+from dmafl.base.showing import Rows, counted, html_of, line
 from dmafl.experiments.compare.chance import chance_of, without_ratio_at_chance
 from dmafl.experiments.compare.curves import Curves, curves_of
 from dmafl.experiments.compare.differences import Difference, differences
@@ -80,8 +80,8 @@ class Comparison:
 
     def _in_short(self) -> str:
         paths = " and ".join(dict.fromkeys((str(self.first.path), str(self.second.path))))
-        counted = f"{len(self.effects)} effects, {len(self.differences)} differences in what was run"
-        return ", ".join(part for part in (paths, counted, self.note) if part)
+        found = counted(len(self.effects), "effect"), counted(len(self.differences), "difference")
+        return ", ".join(part for part in (paths, f"{', '.join(found)} in what was run", self.note) if part)
 
     def __repr__(self) -> str:
         return line("Comparison", self._in_short())

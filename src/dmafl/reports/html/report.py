@@ -10,6 +10,7 @@ import numpy as np
 
 from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.base.files import write_text
+from dmafl.base.showing import counted
 from dmafl.experiments.run.run import Run
 from dmafl.reports.figures.palette import places_of
 from dmafl.reports.figures.timeline import COLOURS as PHASES
@@ -119,20 +120,21 @@ def _slots(run_set: RunSet) -> list[int]:
 
 def _title(run_set: RunSet) -> str:
     names = dict.fromkeys(run.scenario.name for run in run_set.runs)
-    return f"{', '.join(names)}: {len(run_set.schemes)} schemes, {len(run_set.tasks)} tasks"
+    of_what = counted(len(run_set.schemes), "scheme"), counted(len(run_set.tasks), "task")
+    return f"{', '.join(names)}: {', '.join(of_what)}"
 
 
 def _lead(run_set: RunSet) -> Html:
     devices = sorted({world.device_count for world in run_set.worlds.values()})
     tests, jobs = len(run_set.metrics), len(run_set.periods)
-    counted = [
-        f"{' and '.join(f'{count:,}' for count in devices)} devices",
-        f"{len(run_set.seeds)} seed{'s' if len(run_set.seeds) > 1 else ''}",
-        f"{jobs:,} local periods",
-        f"{tests:,} tests",
+    of_what = [
+        f"{' and '.join(f'{count:,}' for count in devices)} device{'s' if devices != [1] else ''}",
+        counted(len(run_set.seeds), "seed"),
+        counted(jobs, "local period"),
+        counted(tests, "test"),
     ]
     return together(
-        element("p", ", ".join(counted), class_="lead"),
+        element("p", ", ".join(of_what), class_="lead"),
         (element("p", note, class_="note") for note in notes(run_set)),
         element(
             "div",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from dmafl.base.files import columns_of
+from dmafl.base.showing import counted
 from dmafl.experiments.run.manifest import Manifest
 from dmafl.experiments.run.run import Run
 from dmafl.simulation.outcome import Absence
@@ -67,10 +68,10 @@ def absence_notes(run: Run) -> list[str]:
             continue
         leaving = [absence.device for absence in absences if absence.left_s > 0]
         missing = sum(absence.left_s == 0 for absence in absences)
-        parts = [f"{_counted(missing, 'device')} {_was(missing)} away at the beginning"] if missing else []
+        parts = [f"{counted(missing, 'device')} {_was(missing)} away at the beginning"] if missing else []
         if leaving:
-            parts.append(f"{_counted(len(set(leaving)), 'device')} left {_counted(len(leaving), 'time')}")
-        lost = f"{_counted(left[name], 'job')} {_was(left[name])} lost"
+            parts.append(f"{counted(len(set(leaving)), 'device')} left {counted(len(leaving), 'time')}")
+        lost = f"{counted(left[name], 'job')} {_was(left[name])} lost"
         notes.append(f"{name.scheme}, seed {name.seed}: {', '.join(parts)}, and {lost}.")
     return notes
 
@@ -92,10 +93,6 @@ def short_notes(manifest: Manifest) -> list[str]:
                 f"{name.scheme}, seed {name.seed}: {'; '.join(short)}: no device was left for the rest."
             )
     return notes
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
 def _was(number: int) -> str:
