@@ -88,6 +88,8 @@ class Network:
     devices: dict[int, Device]
     seconds: dict[int, float] = field(default_factory=dict)
     share_computing: float = 0.5
+    seconds_of: Callable[[Content], float] | None = None
+    """How long a job takes, from its message; in place of `seconds`."""
     change: Change | None = None
     down_until_s: float = -1.0
     refuse: int = 0
@@ -133,7 +135,7 @@ class Network:
             return None
         number, message = node - 100, f"message {len(self.pushed)}"
         device, now = self.devices[number], self.clock.now
-        seconds = self.seconds.get(number, 10.0)
+        seconds = self.seconds.get(number, 10.0) if self.seconds_of is None else self.seconds_of(content)
         before = self.clock.now
         reply = dict(device.answer(action, content, now, ttl_s))
         self.clock.now = before  # what a device waits is no time of the server's

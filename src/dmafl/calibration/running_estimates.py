@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dmafl.base.arrays import FloatArray
 from dmafl.base.randomness import generator
+from dmafl.calibration.speeds import Speeds
 from dmafl.learning.arrays import Vector
 
 SKETCH = 512
@@ -132,8 +133,16 @@ class RunningEstimates:
     """Running estimates of all tasks of a scheme's run, which it observes (`simulation.observer`)."""
 
     def __init__(
-        self, names: Sequence[str], devices: int, parameters: Sequence[int], rates: Sequence[float], seed: int
+        self,
+        names: Sequence[str],
+        devices: int,
+        parameters: Sequence[int],
+        rates: Sequence[float],
+        seed: int,
+        speeds: Speeds | None = None,
     ) -> None:
+        """`speeds` learns how fast devices compute."""
+        self.speeds = speeds
         self.names = list(names)
         self.tasks = [
             RunningTask(devices, size, rate, seed, task)
@@ -143,6 +152,13 @@ class RunningEstimates:
     def on_update(self, task: int, device: int, received: Vector, local: Vector, steps: int) -> None:
         """A device trained `received` into `local`."""
         self.tasks[task].on_update(device, received, local, steps)
+
+    def on_period(
+        self, task: int, device: int, steps: int, batch: int, frequency_Hz: float, compute_s: float
+    ) -> None:
+        """A job has computed for so long."""
+        if self.speeds is not None:
+            self.speeds.on_period(task, device, steps, batch, frequency_Hz, compute_s)
 
     def on_test(self, task: int, aggregation: int, time_s: float, loss: float) -> None:
         """A global model was tested."""
@@ -156,12 +172,15 @@ class RunningEstimates:
         """Everything, as plain values and arrays by name."""
         states = [task.state() for task in self.tasks]
         arrays = {str(k): means for k, (_, means) in enumerate(states)}
-        return {"tasks": [plain for plain, _ in states]}, arrays
+        speeds = {} if self.speeds is None else {"speeds": self.speeds.state()}
+        return {"tasks": [plain for plain, _ in states], **speeds}, arrays
 
     def restore(self, plain: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Go on from `state`."""
         for k, task in enumerate(self.tasks):
             task.restore(plain["tasks"][k], arrays[str(k)])
+        if self.speeds is not None:
+            self.speeds.restore(plain.get("speeds", []))
 
 
 def _numbers(row: NDArray[Any]) -> list[float | None]:

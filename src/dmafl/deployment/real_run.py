@@ -11,6 +11,7 @@ from typing import Any
 from dmafl.base.errors import ShownAsIs, bad_input
 from dmafl.base.processes.stopping import Interrupted, stop_asked
 from dmafl.base.watching import Watcher
+from dmafl.calibration.measured import Measured
 from dmafl.deployment.briefs import Briefs
 from dmafl.deployment.link import Link, LinkDown
 from dmafl.deployment.real_time import RealTime
@@ -51,6 +52,8 @@ class RealRun:
     patience: Patience = field(default_factory=Patience)
     effort: float = EFFORT
     components: Components = NOTHING
+    measured: Measured | None = None
+    """What plans need to know, measured on data that the server has; without: what is kept, or measured now."""
 
 
 def run_on_devices(
@@ -91,8 +94,16 @@ def check(asked: RealRun) -> Request:
         scenario = scenario.settled_by(asked.plan.world.scenario)
     schemes = _schemes(asked, scenario)
     seed = asked.plan.world.scenario.seed if asked.plan is not None else scenario.seed
+    measured = None if asked.measured is None else {seed: asked.measured}
     return Request(
-        scenario, schemes, (seed,), asked.plan, components, effort=asked.effort, gradient_norms=False
+        scenario,
+        schemes,
+        (seed,),
+        asked.plan,
+        components,
+        measured,
+        effort=asked.effort,
+        gradient_norms=False,
     )
 
 

@@ -15,6 +15,7 @@ from dmafl.planning.task_estimates import TaskEstimates
 from dmafl.schedule.build import concatenate
 from dmafl.schedule.jobs import Schedule
 from dmafl.schedule.plan import Plan
+from dmafl.schedule.timeline import replay
 from dmafl.schemes.online import Online, Revise
 from dmafl.schemes.online_around import Moment, OnlineAround
 from dmafl.schemes.planned_scheme import PlannedScheme
@@ -61,7 +62,7 @@ def _around(plan: Plan, context: SchemeContext) -> list[Policy]:
         others = [policy.jobs for j, policy in enumerate(known) if j != moment.task]
         by_now = _known_now(context, plan, estimates, moment.task, moment.now)
         return replan_around(
-            world,
+            context.as_it_is,
             concatenate([*others, moment.jobs]),
             moment.task,
             moment.ends_s,
@@ -72,7 +73,9 @@ def _around(plan: Plan, context: SchemeContext) -> list[Policy]:
         )
 
     online = [
-        OnlineAround(world, j, plan.schedule, max(1, int(slots) // REVISIONS), revise)
+        OnlineAround(
+            world, j, plan.schedule, max(1, int(slots) // REVISIONS), revise, lambda: context.as_it_is
+        )
         for j, slots in enumerate(world.slots)
     ]
     known += map(proxy, online)
@@ -87,12 +90,21 @@ def _reviser(
     def revise(task: int, jobs: Schedule, kept: int, now: float) -> Schedule:
         others = [policy.jobs for j, policy in enumerate(policies) if j != task]
         state = State(now, concatenate([*others, jobs.take(jobs.slot < kept)]))
-        before = replace(plan, schedule=concatenate([*others, jobs]))
+        before = concatenate([*others, jobs])
         known = _known_now(context, plan, estimates, task, now)
-        revised = replan(before, state, known, effort=REVISE_EFFORT).schedule
-        return revised.take(revised.task == task)
+        world = context.as_it_is
+        if world is context.world:
+            return _of_task(replan(replace(plan, schedule=before), state, known, effort=REVISE_EFFORT), task)
+        # With devices that are slower than the plan could know there may be no plan that keeps all limits.
+        happened = jobs.take(jobs.slot < kept)
+        ends_s = replay(world.as_planned(), happened).end_s.tolist()
+        return replan_around(world, before, task, ends_s, now, (), known, REVISE_EFFORT)
 
     return revise
+
+
+def _of_task(plan: Plan, task: int) -> Schedule:
+    return plan.schedule.take(plan.schedule.task == task)
 
 
 def _known_now(

@@ -40,8 +40,18 @@ class OnlineAround(Scheduled):
     other devices take over the jobs of one that leaves, as they are.
     """
 
-    def __init__(self, world: World, task: int, schedule: Schedule, every: int, revise: ReviseAround) -> None:
+    def __init__(
+        self,
+        world: World,
+        task: int,
+        schedule: Schedule,
+        every: int,
+        revise: ReviseAround,
+        world_now: Callable[[], World] | None = None,
+    ) -> None:
+        """`world_now`: the world as it is known by then."""
         super().__init__(world, task, schedule)
+        self._world_now = world_now
         self._world, self._task, self._every, self._revise = world, task, every, revise
         self._pause = max(1, every // 2)
         self._jobs = schedule.of_task(task)
@@ -149,7 +159,7 @@ class OnlineAround(Scheduled):
     def _end_s(self, order: Dispatch) -> float:
         """About when the job under way will end [s]."""
         i, j, slot, now = (np.asarray([x]) for x in (order.device, order.task, len(self._ends_s), self._now))
-        world = self._world.as_planned()
+        world = (self._world if self._world_now is None else self._world_now()).as_planned()
         length_s = (
             world.download_s(i, j, slot, now)
             + world.compute_s(i, j, order.steps, order.batch, order.frequency_Hz)

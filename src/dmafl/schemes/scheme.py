@@ -83,6 +83,14 @@ class SchemeContext:
     real_devices: bool = False
     """Whether devices are real ones, which may leave at any time whatever the world says."""
 
+    world_now: Callable[[], World] | None = None
+    """The world as it has turned out to be by then, for plans made on the way."""
+
+    @property
+    def as_it_is(self) -> World:
+        """The world as it is known by now."""
+        return self.world if self.world_now is None else self.world_now()
+
     @property
     def devices_leave(self) -> bool:
         """Whether devices may leave."""

@@ -15,6 +15,12 @@ class Observer(Protocol):
         """A device made `local` of `received`."""
         ...
 
+    def on_period(
+        self, task: int, device: int, steps: int, batch: int, frequency_Hz: float, compute_s: float
+    ) -> None:
+        """A job of `device` came back that computed for `compute_s`."""
+        ...
+
     def on_test(self, task: int, aggregation: int, time_s: float, loss: float) -> None:
         """A global model was tested; in the order of tests."""
         ...
@@ -32,6 +38,11 @@ class Nobody:
     """An observer that looks away."""
 
     def on_update(self, task: int, device: int, received: Vector, local: Vector, steps: int) -> None:
+        """Nothing."""
+
+    def on_period(
+        self, task: int, device: int, steps: int, batch: int, frequency_Hz: float, compute_s: float
+    ) -> None:
         """Nothing."""
 
     def on_test(self, task: int, aggregation: int, time_s: float, loss: float) -> None:

@@ -50,6 +50,8 @@ class RunRecorder:
             row | {"slot": taken.slot, "staleness": taken.staleness, "mix_weight": taken.weight}
         )
         order = taken.job.dispatch
+        how = row["steps"], row["batch"], row["frequency_Hz"], row["compute_s"]
+        self._observer.on_period(order.task, order.device, *how)
         if not taken.finite:
             self.diverged[order.task] += 1
             return

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from dmafl.base.errors import BadInput, ShownAsIs, bad_input
 from dmafl.base.watching import Amount, PieceProgress
 from dmafl.calibration.running_estimates import RunningEstimates
+from dmafl.calibration.speeds import Speeds
 from dmafl.experiments.run.contexts import Contexts
 from dmafl.experiments.run.folder import RunFolder
 from dmafl.experiments.run.real_devices import RealDevices
@@ -60,7 +61,8 @@ class ActiveRun:
         """Begin the run called `name`, or go on with it where it was last saved."""
         run_name, request = RunName.parse(name), means.request
         world = request.world(run_name.seed)
-        context = means.contexts.of(world, request.plan_for(run_name.seed))
+        speeds = Speeds(world)
+        context = means.contexts.of(world, request.plan_for(run_name.seed), speeds.world)
         policies = request.scheme(run_name.scheme).policies(context)
         trainer = means.trainers.of(run_name.seed)
         running = RunningEstimates(
@@ -69,6 +71,7 @@ class ActiveRun:
             [task_trainer.model.size for task_trainer in trainer.tasks],
             [task_trainer.settings.learning_rate for task_trainer in trainer.tasks],
             run_name.seed,
+            speeds,
         )
         scheme_run = SchemeRun(
             run_name.scheme,

@@ -45,8 +45,10 @@ class Contexts:
     stop_asked: Callable[[], bool] = lambda: False
     real_devices: bool = False
 
-    def of(self, world: World, given: Plan | None = None) -> SchemeContext:
-        """The context in `world`, with the plan that is given for it."""
+    def of(
+        self, world: World, given: Plan | None = None, world_now: Callable[[], World] | None = None
+    ) -> SchemeContext:
+        """The context in `world`, with the plan that is given for it; `world_now` is what is known of it by then."""
         return SchemeContext(
             world,
             given,
@@ -58,6 +60,7 @@ class Contexts:
             PlansInFolder(self.folder),
             self.stop_asked,
             self.real_devices,
+            world_now,
         )
 
     def _estimates(self, world: World) -> dict[str, TaskEstimates]:
