@@ -48,7 +48,7 @@ def test_a_plan_is_carried_out_and_reported(two: Deployed, tmp_path: Path) -> No
     os.environ["DMAFL_DATA_DIR"] = ""
     measured = dmafl.measure(TWO, probes=12, use_cache=False)
     plan = dmafl.plan(TWO, measured=measured, effort=1.0)
-    write_plan(tmp_path / "plan.json", plan)
+    write_plan(plan, tmp_path / "plan.json")
     said = two.run(tmp_path / "run", "--plan", tmp_path / "plan.json")
     assert "flwr run" in said
     run = whole(tmp_path / "run")
