@@ -18,6 +18,7 @@ from dmafl.reports.terminal.measure_view import MeasureView
 from dmafl.reports.terminal.measured_table import calibration_lines
 from support.patience import PATIENCE_S, carried_out, ended, wait_until
 from support.tiny_measurements import measured, tiny, without
+from support.warm_process import warm_python
 
 SMALL = """preset = "demo"
 [theory]
@@ -84,7 +85,7 @@ def test_measure_refuses(command, small: Path, arguments: tuple[object, ...]) ->
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_keeps_what_is_done_and_exits_with_130(small: Path, tmp_path: Path, number: int) -> None:
     small.write_text(SMALL.replace("slots = 15", "slots = 150"))
-    arguments = [sys.executable, "-m", "dmafl", "measure", str(small), "--probes", "3000", "--workers", "1"]
+    arguments = [warm_python(), "-m", "dmafl", "measure", str(small), "--probes", "3000", "--workers", "1"]
     going = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     probes = tmp_path / "cache" / "measured" / "probes"
     try:

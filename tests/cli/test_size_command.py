@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from dmafl.calibration.measured import write_measured
 from support.patience import carried_out, ended, wait_until
 from support.sizings import EFFORT, shipped
+from support.warm_process import warm_python
 
 SMALL = """preset = "demo"
 [tasks.mnist]
@@ -88,7 +88,7 @@ def test_names_are_shown_as_they_are(command, folder: Path) -> None:
 
 
 def test_a_stop_keeps_what_is_done(folder: Path) -> None:
-    words = [sys.executable, "-m", "dmafl", "size", "scenario.toml", "--measured", "measured.json"]
+    words = [warm_python(), "-m", "dmafl", "size", "scenario.toml", "--measured", "measured.json"]
     words += ["--accuracy", "0.6", "--effort", "2", "--front", "7", "--workers", "1"]
     started = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ)
     plans = folder / "sizing" / "plans"

@@ -19,6 +19,7 @@ import pytest
 from dmafl.base.files import LOCK
 from support.patience import ended, wait_until
 from support.tiny_files import Files
+from support.warm_process import warm_python
 
 CLUSTER_S = 600.0
 """For one command on a busy machine; a Ray starts in 10 s where nothing else goes on."""
@@ -54,11 +55,14 @@ def _can_be_alone() -> bool:
 
 @contextmanager
 def going(
-    on: str, *arguments: object, environment: Mapping[str, str] | None = None
+    on: str,
+    *arguments: object,
+    environment: Mapping[str, str] | None = None,
+    python: str = sys.executable,
 ) -> Iterator[subprocess.Popen[str]]:
     """The command `dmafl` with its work done on an executor; nothing of it is left afterwards."""
     need(on)
-    words = [sys.executable, "-m", "dmafl", *map(str, arguments), *WHERE[on]]
+    words = [python, "-m", "dmafl", *map(str, arguments), *WHERE[on]]
     process = subprocess.Popen(
         [*ALONE, *words] if on == "ray" else words,
         stdout=subprocess.PIPE,
@@ -77,7 +81,7 @@ def going(
 
 def carried_out_on(on: str, *arguments: object) -> None:
     """Wait for the end of such a command, which must be a good one."""
-    with going(on, *arguments) as process:
+    with going(on, *arguments, python=warm_python() if on == "local" else sys.executable) as process:
         well(process)
 
 

@@ -30,6 +30,7 @@ from support.processes import descendants, gone, wait_for
 from support.slow_workers import SlowWorkers
 from support.small_runs import dataset, scenario, softmax
 from support.tiny_files import Files
+from support.warm_process import warm_python
 
 OUTPUTS = ("metrics.parquet", "periods.parquet", "running.json")
 SLOTS = 600
@@ -40,12 +41,14 @@ def outputs(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in OUTPUTS} | models
 
 
-def start(files: Files, output: Path, *more: str, slots: int = SLOTS) -> subprocess.Popen[str]:
+def start(
+    files: Files, output: Path, *more: str, slots: int = SLOTS, python: str = sys.executable
+) -> subprocess.Popen[str]:
     long = output.with_suffix(".toml")
     long.write_text(files.scenario.read_text().replace("slots = 5", f"slots = {slots}"))
     arguments = ["run", str(long), "--data-dir", str(files.data), "--scheme", "fedasync", "-o", str(output)]
     return subprocess.Popen(
-        [sys.executable, "-m", "dmafl", *arguments, "--workers", "2", *more],
+        [python, "-m", "dmafl", *arguments, "--workers", "2", *more],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -76,7 +79,7 @@ def test_workers_end_with_a_run_that_is_killed(files: Files, tmp_path: Path) -> 
 
 def test_sigterm_with_two_workers_goes_on_to_the_same_bytes(files: Files, tmp_path: Path) -> None:
     """Nothing is saved but by the stop itself, and that is in the middle."""
-    with start(files, tmp_path / "run", "--checkpoint-s", "0.3") as going:
+    with start(files, tmp_path / "run", "--checkpoint-s", "0.3", python=warm_python()) as going:
         try:
             wait_for("two checkpoints", lambda: begun(tmp_path / "run"), going)
             going.send_signal(signal.SIGTERM)
