@@ -35,6 +35,7 @@ samples = 100
 dataset = "mnist"
 slots = {aggregations}
 samples = 50
+max_staleness = {devices}
 """
 LONGEST_S = 1800.0
 
