@@ -31,7 +31,7 @@ from dmafl.cli import (
 from dmafl.cli.completion import PRESETS, offer
 from dmafl.cli.shared import AsCsv, AsJson, DataDir, ScenarioArgument, printer, say_data
 from dmafl.cli.stopping import Stopped, guarded
-from dmafl.cli.streams import take_any_text
+from dmafl.cli.streams import complain, take_any_text
 
 CHECK_FAILED, BAD_INPUT = 1, 2
 
@@ -181,12 +181,12 @@ def command_line() -> None:
     try:
         app()
     except BadInput as error:
-        sys.stderr.write(f"error: {error}\n")
+        complain(str(error))
         sys.exit(BAD_INPUT)
     except UnicodeEncodeError as error:  # the name of a file, where the system has no UTF-8
-        sys.stderr.write(
-            f"error: `{visible(error.object)}` must have signs that this system's {error.encoding} has; got "
-            f"{error.object[error.start : error.end]!a}. Set PYTHONUTF8=1 in the environment, or rename it.\n"
+        complain(
+            f"`{visible(error.object)}` must have signs that this system's {error.encoding} has; got "
+            f"{error.object[error.start : error.end]!a}. Set PYTHONUTF8=1 in the environment, or rename it."
         )
         sys.exit(BAD_INPUT)
     except BrokenPipeError:
@@ -194,5 +194,5 @@ def command_line() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
-        sys.stderr.write(f"error: {file_trouble(error)}\n")
+        complain(str(file_trouble(error)))
         sys.exit(BAD_INPUT)
