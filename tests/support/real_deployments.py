@@ -130,12 +130,18 @@ def deployed(
                 os.environ[name] = value
 
 
-def aggregations(output: Path) -> int:
-    """Slots that the periods of a run show, while it goes or after it."""
+def outcomes(output: Path) -> list[str]:
+    """How the periods of a run ended, while it goes or after it."""
     try:
-        return sum(row["slot"] >= 0 for row in Run(output).periods.to_pylist())
-    except (BadInput, OSError):
-        return 0
+        found: list[str] = Run(output).periods.column("outcome").to_pylist()
+    except (BadInput, OSError):  # it is just being written
+        return []
+    return found
+
+
+def aggregations(output: Path) -> int:
+    """How many of them were aggregated."""
+    return outcomes(output).count("aggregated")
 
 
 def process_below(going: Going, words: str) -> int | None:
