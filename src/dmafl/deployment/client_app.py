@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dmafl.deployment.device import ABOUT, Device
-from dmafl.deployment.wire import action_of
+from dmafl.deployment.device import Device
+from dmafl.deployment.wire import ABOUT, action_of
 
 
 def client_app(tasks: Sequence[str]) -> Any:

@@ -15,6 +15,7 @@ from dmafl.base.randomness import generator
 from dmafl.deployment.link import Content
 from dmafl.deployment.own_data import MODELS, Config, function_named, own_samples
 from dmafl.deployment.wire import (
+    ABOUT,
     MODEL,
     PROTOCOL,
     PROTOCOL_ENTRY,
@@ -44,8 +45,6 @@ LIMITS = {"max-steps": 100_000, "max-batch": 65_536, "max-parameters": 250_000_0
 """What a device refuses beyond, unless its owner sets other limits."""
 SHARE_LABELS, SLOWER = "share-labels", "slower"
 """Settings of a device: whether it tells how many samples of each label it has; `slower` is for trying out."""
-ABOUT = "query.about"
-"""The type of the message that asks a device what it has."""
 
 
 @dataclass

@@ -15,6 +15,7 @@ from dmafl.calibration.measured import Measured
 from dmafl.deployment.briefs import Briefs
 from dmafl.deployment.link import Link, LinkDown
 from dmafl.deployment.real_time import RealTime
+from dmafl.deployment.reported_labels import ReportedLabels
 from dmafl.deployment.transport import Patience, RealTransport
 from dmafl.experiments.run.execute import execute
 from dmafl.experiments.run.folder import RunFolder
@@ -81,8 +82,9 @@ def run_on_devices(
         made.begin()
         return made
 
+    labels = ReportedLabels(link, clock, request.world(request.seeds[0]).devices.id)
     settings = Settings(checkpoint_every_s=0.0, watcher=watcher if watcher is not None else Watcher())
-    execute(request, RunFolder(asked.output), settings, asked.resume, RealDevices(transport))
+    execute(request, RunFolder(asked.output), settings, asked.resume, RealDevices(transport, labels))
     return Run(asked.output)
 
 

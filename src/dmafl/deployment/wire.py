@@ -16,6 +16,8 @@ from dmafl.learning.sampling import Sampling
 PROTOCOL = 1
 """Raised when messages have other entries than before; a device refuses a message of another one."""
 TRAIN = "train"
+ABOUT = "query.about"
+"""The type of the message that asks a device what it has."""
 MODEL, DECLINED, PROTOCOL_ENTRY = "model", "declined", "protocol"
 NUMBER_BYTES = 4
 MOST = 2**53

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from dmafl.calibration.dissimilarity import label_mix
 from dmafl.calibration.measured import Measured
 from dmafl.experiments.run.folder import RunFolder
+from dmafl.experiments.run.real_devices import RealDevices
 from dmafl.planning.task_estimates import TaskEstimates, estimates_from
 from dmafl.schedule.plan import Plan
 from dmafl.schemes.scheme import SchemeContext, nothing_measured
+from dmafl.theory.label_mix import LabelMix
 from dmafl.training.trainer import Trainer
 from dmafl.world.world import World
 
@@ -43,7 +45,8 @@ class Contexts:
     quality: str = "calibrated"
     dissimilarity: str = "gram"
     stop_asked: Callable[[], bool] = lambda: False
-    real_devices: bool = False
+    devices: RealDevices | None = None
+    """Real ones, in place of a simulation."""
 
     def of(
         self, world: World, given: Plan | None = None, world_now: Callable[[], World] | None = None
@@ -56,19 +59,29 @@ class Contexts:
             self.quality,
             self.dissimilarity,
             (lambda: self._estimates(world)) if self.measured else nothing_measured,
-            lambda task, share: label_mix(self.trainer_of(world.scenario.seed), task, share),
+            lambda task, share: self._labels(world, task, share),
             PlansInFolder(self.folder),
             self.stop_asked,
-            self.real_devices,
+            self.devices is not None,
             world_now,
         )
 
     def _estimates(self, world: World) -> dict[str, TaskEstimates]:
         """What is known of the world's own devices; of other seeds the prediction is taken, never the devices."""
         seed = world.scenario.seed
+        if self.devices is not None and self.devices.labels is not None:
+            known = next(iter(self.measured.values()))
+            return estimates_from(world.scenario, known, self.devices.labels(self.trainer_of(seed)))
         if seed in self.measured:
             return estimates_from(world.scenario, self.measured[seed])
         other = next(iter(self.measured.values()))
         trainer = self.trainer_of(seed)
         labels = {name: label_mix(trainer, j) for j, name in enumerate(world.task_names)}
         return estimates_from(world.scenario, other, labels)
+
+    def _labels(self, world: World, task: int, share: float) -> LabelMix:
+        """The labels that devices hold when so much of their streams is over; real ones tell them once."""
+        trainer = self.trainer_of(world.scenario.seed)
+        if self.devices is not None and self.devices.labels is not None:
+            return self.devices.labels(trainer)[world.task_names[task]]
+        return label_mix(trainer, task, share)

@@ -69,7 +69,7 @@ def _once(means: FolderMeans, progress: Noting, names: Sequence[str], failures: 
             request.quality,
             request.dissimilarity,
             asked,
-            means.devices is not None,
+            means.devices,
         )
         all_means = Means(request, folder, settings, trainers, workers, contexts, means.devices)
         SideBySide(all_means, names, progress, asked, failures).carry_out()

@@ -68,7 +68,8 @@ def _plan(opened: Opened, file: PlanFile, scheme: Scheme, seed: int) -> list[str
         wrong.append(f"made by {plan.solver!r}")
     if plan.solver == "auto":
         wrong += [str(check) for check in plan.checks if not check.ok]
-    if not wrong and seed in opened.measured and plan.quality != NO_QUALITY:
+    known = seed in opened.measured and not opened.manifest.real  # labels that devices tell are in no file
+    if not wrong and known and plan.quality != NO_QUALITY:
         wrong += _worth(opened, file, seed)
     return wrong
 
