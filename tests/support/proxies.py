@@ -45,10 +45,15 @@ def lines_of_the_page() -> str:
     return found[1]
 
 
+def program() -> str | None:
+    """Where nginx is, if there is one; folders of programs for the system are not in everybody's path."""
+    return shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
+
+
 @contextmanager
 def proxied(server: Layout, backend: str, port: int, folder: Path) -> Iterator[str]:
     """The page's proxy in front of a server, by its address; other ports and another folder, all else as it stands."""
-    nginx = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
+    nginx = program()
     if nginx is None:
         pytest.skip("needs nginx: apt-get install nginx-light")
     lines = lines_of_the_page()
