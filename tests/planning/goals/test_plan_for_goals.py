@@ -36,6 +36,18 @@ NOISE = 1.06
 """Local searches of neighbouring problems end this far apart."""
 
 
+KEPT: dict[tuple[str, float], Plan] = {}
+"""Plans of `_shared`, by their scenario and effort."""
+
+
+def _shared(world: World, effort: float = EFFORT) -> Plan:
+    """The plan that another test has made of the same world already, or now: the same goals give the same plan."""
+    key = (repr(world.scenario.plain()), effort)
+    if key not in KEPT:
+        KEPT[key] = _plan(world, effort)
+    return KEPT[key]
+
+
 def _plan(world: World, effort: float = EFFORT, seed: int = 1, **settings: Any) -> Plan:
     known = goal_estimates(world, seed)
     plan = plan_for_goals(world, known, effort=Effort(effort), **settings)
@@ -66,14 +78,16 @@ def test_energy_is_near_that_of_all_numbers_and_prices(accuracy: float, slots: i
 
 
 def test_a_higher_goal_costs_more_energy() -> None:
-    energies = [_energy(_plan(goal_world(5, 1, 30, 1, {"accuracy": goal}))) for goal in (0.5, 0.6, 0.7, 0.76)]
+    energies = [
+        _energy(_shared(goal_world(5, 1, 30, 1, {"accuracy": goal}))) for goal in (0.5, 0.6, 0.7, 0.76)
+    ]
     assert all(before < after * NOISE for before, after in pairwise(energies))
     assert energies[0] * 2 < energies[-1]
 
 
 def test_more_confidence_costs_more_energy() -> None:
     energies = [
-        _energy(_plan(goal_world(5, 1, 30, 1, {"accuracy": 0.7, "confidence": share})))
+        _energy(_shared(goal_world(5, 1, 30, 1, {"accuracy": 0.7, "confidence": share})))
         for share in (0.2, 0.5, 0.9)
     ]
     assert energies[0] < energies[1] * NOISE and energies[1] < energies[2] * NOISE
@@ -82,7 +96,7 @@ def test_more_confidence_costs_more_energy() -> None:
 
 def test_a_looser_limit_is_never_worse() -> None:
     energies = [
-        _energy(_plan(goal_world(5, 1, 30, 1, {"accuracy": 0.65, "deadline_s": limit})))
+        _energy(_shared(goal_world(5, 1, 30, 1, {"accuracy": 0.65, "deadline_s": limit})))
         for limit in (4.0, 12.0, 1e4)
     ]
     assert energies[2] < energies[1] * NOISE and energies[1] < energies[0] * NOISE
@@ -96,7 +110,7 @@ def test_a_looser_limit_is_never_worse() -> None:
 
 
 def test_a_plan_is_not_needlessly_better_than_its_goal() -> None:
-    plan = _plan(goal_world(5, 1, 30, 1, {"accuracy": 0.7}))
+    plan = _shared(goal_world(5, 1, 30, 1, {"accuracy": 0.7}))
     wanted = plan.constants["goals"]["largest_error"]["task_0"]
     assert 0.9 * wanted < plan.predicted["task_0"].loss <= wanted
 
@@ -112,7 +126,7 @@ def test_a_plan_is_not_needlessly_better_than_its_goal() -> None:
     ],
 )
 def test_limits_hold_that_a_plan_without_them_would_break(limits: dict[str, float]) -> None:
-    free = _plan(goal_world(5, 1, 30, 1, {"accuracy": 0.7}))
+    free = _shared(goal_world(5, 1, 30, 1, {"accuracy": 0.7}))
     assert free.world.scenario.tasks["task_0"].slots < 30
     _plan(goal_world(5, 1, 30, 1, {"accuracy": 0.68, **limits}), effort=8.0)
 
@@ -137,7 +151,7 @@ def test_the_quickest_plan_ends_sooner_than_the_cheapest() -> None:
 
 def test_the_file_of_a_plan_says_what_was_found() -> None:
     world = goal_world(4, 1, 16, 1, {"accuracy": 0.6})
-    plan = _plan(world)
+    plan = _shared(world)
     decided, found = plan.world.scenario.goals.decided, plan.constants["goals"]
     assert decided is not None
     assert plan.world.scenario.as_asked == world.scenario
@@ -163,7 +177,7 @@ def test_a_time_limit_still_gives_a_plan(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_decided_scenario_is_planned_with_what_was_found() -> None:
-    plan = _plan(goal_world(4, 1, 16, 1, {"accuracy": 0.6}))
+    plan = _shared(goal_world(4, 1, 16, 1, {"accuracy": 0.6}))
     known = goal_estimates(plan.world, 1)
     problem, decided = make_problem(plan.world, known), plan.world.scenario.goals.decided
     assert decided is not None
