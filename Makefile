@@ -42,6 +42,8 @@ demo: $(VENV)/.runtime
 	@echo "Prediction beside the loss reached:             $(OUT)/run/quality.png"
 	@echo "Everything on one page, for a browser:          $(OUT)/report.html"
 
+# Compiled tests are kept for the next time, also where the environment says that Python is to keep nothing.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
 
