@@ -71,7 +71,8 @@ def test_who_has_no_registered_key_is_refused_and_what_dies_comes_back(layout, t
             assert "All SuperNodes must be registered" in refused(log, address, *trust)
             its_own = ("--auth-supernode-private-key", layout.private_key("edge-1"))
             assert "CERTIFICATE_VERIFY_FAILED" in refused(log, address, *its_own)
-            assert "Server disconnected without sending a response" in refused(log, address, "--insecure")
+            closed = refused(log, address, "--insecure")
+            assert "disconnected without sending a response" in closed or "Connection reset" in closed
             given_up = deploy(*one, "--folder", stranger.folder, "--ca", layout.ca, "--tries", 1)
             assert given_up.returncode == 2
             assert "must be let in by" in given_up.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,8 +53,9 @@ def overview(layout: Layout) -> Overview:
     if not any(record.name == "server" and record.alive for record in here):
         return Overview(here, problem="No server runs here.")
     try:
-        devices = asked(flower.list_devices(layout)).get("nodes", [])
-        runs = asked(flower.list_runs(layout)).get("runs", [])
+        with ThreadPoolExecutor() as both:  # each takes a second or two
+            answers = list(both.map(asked, (flower.list_devices(layout), flower.list_runs(layout))))
+        devices, runs = answers[0].get("nodes", []), answers[1].get("runs", [])
     except NoAnswer as why:
         return Overview(here, problem=f"The server does not answer: {why}")
     names = {device["node"]: name for name, device in registered(layout).items()}
