@@ -53,7 +53,7 @@ def flow() -> Figure:
             "measure, plan, size,\nreplan, verify",
             "#d3ebf9",
         ),
-        ("Run", "real training\non a virtual clock,\nbeside baselines", "run, verify", "#fbe3b5"),
+        ("Run", "real training\non a virtual clock,\nbeside baselines", "run, deploy, verify", "#fbe3b5"),
         ("Report", "tables, figures,\na page for a browser", "report, compare,\nsweep, reproduce", "#c4e9dd"),
     )
     for k, (title, body, commands, colour) in enumerate(boxes):

@@ -76,7 +76,7 @@ def going(
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        process.communicate(timeout=CLUSTER_S)
 
 
 def carried_out_on(on: str, *arguments: object) -> None:

@@ -15,6 +15,8 @@ from pathlib import Path
 
 COMMANDS = ("sbatch", "srun", "sacct", "scontrol", "scancel")
 FOLDER = "PRETENDED_SLURM"
+JOB_S = 1800.0
+"""No test of pretended jobs takes so long; what is left of one ends."""
 """Variable of the environment: where states of jobs are kept, one file each."""
 
 
@@ -89,7 +91,7 @@ def _job(jobs: Path, name: str, script: str) -> None:
             preexec_fn=lambda: signal.signal(signal.SIGUSR2, signal.SIG_IGN),
         ) as process:
             (jobs / f"{name}.group").write_text(str(process.pid))
-            code = process.wait()
+            code = process.wait(JOB_S)
         if again.exists():
             again.unlink()
             state.write_text("REQUEUED")

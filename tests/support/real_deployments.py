@@ -80,7 +80,7 @@ def end_of(run: subprocess.Popen[str]) -> str:
     finally:
         if run.poll() is None:
             run.kill()
-            run.communicate()
+            run.communicate(timeout=RUN_S)
     assert run.returncode == 0, said
     return said
 
