@@ -13,13 +13,14 @@ ifneq ($(wildcard ../shared/data/mnist.npz),)
 export DMAFL_DATA_DIR ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help demo test cluster-test deploy-test lint docs bench faults soak clean
+.PHONY: help demo test cluster-test deploy-test deploy-test-long lint docs bench faults soak clean
 
 help:
 	@echo "make demo   set up, then plan and train three models on ten devices beside every baseline, and draw the outcome"
 	@echo "make test   set up, then run the tests"
 	@echo "make cluster-test  set up Ray and submitit in an environment of their own, then run the tests that need them"
 	@echo "make deploy-test   set up Flower in an environment of its own, then run the tests that need it"
+	@echo "make deploy-test-long  the same for a long run over Flower, beside the simulator's"
 	@echo "make lint   ruff and mypy"
 	@echo "make docs   build the documentation into site/"
 	@echo "make bench  run the benchmarks"
@@ -52,6 +53,9 @@ cluster-test: $(CLUSTER)/.cluster
 
 deploy-test: $(DEPLOY)/.deploy
 	$(DEPLOY)/bin/python -m pytest -m deploy -rs $$(grep -rl --include='test_*.py' mark.deploy tests)
+
+deploy-test-long: $(DEPLOY)/.deploy
+	$(DEPLOY)/bin/python -m pytest -n 0 -m deploy_long -rs $$(grep -rl --include='test_*.py' mark.deploy_long tests)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -96,7 +100,7 @@ $(CLUSTER)/.cluster: pyproject.toml constraints.txt constraints-cluster.txt
 $(DEPLOY)/.deploy: pyproject.toml constraints-deploy.txt
 	$(PYTHON) -m venv $(DEPLOY)
 	$(DEPLOY)/bin/python -m pip --disable-pip-version-check --quiet install --constraint constraints-deploy.txt torch
-	$(DEPLOY)/bin/python -m pip --disable-pip-version-check --quiet install --constraint constraints-deploy.txt --editable ".[dev,deploy]"
+	$(DEPLOY)/bin/python -m pip --disable-pip-version-check --quiet install --constraint constraints-deploy.txt --editable ".[dev,deploy,deploy-simulate]"
 	$(DEPLOY)/bin/python -m pip --disable-pip-version-check check
 	touch $@
 

@@ -220,6 +220,7 @@ def stop(
 
 
 app.command()(deploy_run_command.run)
+app.command()(deploy_run_command.simulate)
 
 
 def _there(folder: Path) -> Layout:

@@ -1,7 +1,8 @@
-"""`dmafl deploy run`: a run on the devices of a server."""
+"""`dmafl deploy run` and `simulate`: a run on the devices of a server, or in Flower's simulation engine."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,24 +15,28 @@ from dmafl.cli.stopping import Stopped
 from dmafl.schemes.registry import NAMES
 
 ENDED_EARLY = 1
+Scheme = Annotated[
+    str | None,
+    typer.Option(
+        help=f"One of {', '.join(NAMES)}. Without: the one that carries out the plan, or fedasync.",
+        autocompletion=offer(*NAMES),
+    ),
+]
+PlanFile = Annotated[
+    Path | None, typer.Option("--plan", help="A plan for dma-fl, or a list of jobs for scheduled.")
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Folder of the run. [default: runs/NAME]")
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")]
 
 
 def run(
     scenario: ScenarioArgument,
-    scheme: Annotated[
-        str | None,
-        typer.Option(
-            help=f"One of {', '.join(NAMES)}. Without: the one that carries out the plan, or fedasync.",
-            autocompletion=offer(*NAMES),
-        ),
-    ] = None,
-    plan: Annotated[
-        Path | None, typer.Option(help="A plan for dma-fl, or a list of jobs for scheduled.")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder of the run. [default: runs/NAME]")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")] = False,
+    scheme: Scheme = None,
+    plan: PlanFile = None,
+    output: Output = None,
+    resume: Resume = False,
     start_with: Annotated[
         int, typer.Option(help="Begin when so many devices are there; 0: all of the scenario.", min=0)
     ] = 0,
@@ -67,17 +72,12 @@ def run(
     from dmafl.reports.terminal.run_table import outcome_table
 
     out = printer(as_json, as_csv)
-    where = output
     config: dict[str, Setting] = {
-        "scenario": str(scenario.resolve()),
-        "scheme": scheme or "",
-        "plan": str(plan.resolve()) if plan is not None else "",
+        **_config(scenario, scheme, plan, data_dir, effort),
         "start-with": start_with,
         "wait-s": wait_s,
         "deadline-s": deadline_s,
         "poll-s": poll_s,
-        "effort": effort,
-        "data-dir": str(Path(data_dir).resolve()) if data_dir is not None else "",
     }
     asked = real_run_of({**config, "output": str(output or "")})
     check(asked)
@@ -101,3 +101,50 @@ def run(
     out.print(outcome_table(done.metrics))
     out.note(f"Metrics, periods and models: {where}")
     out.finish()
+
+
+def simulate(
+    scenario: ScenarioArgument,
+    scheme: Scheme = None,
+    plan: PlanFile = None,
+    output: Output = None,
+    resume: Resume = False,
+    cpus: Annotated[
+        float, typer.Option(help="Processors of a device: so many of them train at once.", min=0.1)
+    ] = 1.0,
+    effort: Effort = 30.0,
+    data_dir: DataDir = None,
+) -> None:
+    """The same app in Flower's simulation engine: one virtual device for each of the scenario, in real time."""
+    one_thread()
+    from dmafl.base.files import file_name
+    from dmafl.deployment.flower_simulation import need_engine, simulate_on_flower
+    from dmafl.deployment.real_run import check, real_run_of
+    from dmafl.reports.terminal.run_table import outcome_table
+
+    out = printer(False, False)
+    config = _config(scenario, scheme, plan, data_dir, effort)
+    asked = real_run_of({**config, "output": str(output or ""), "resume": resume})
+    check(asked)
+    where = output if output is not None else Path("runs") / file_name(asked.scenario.name)
+    need_engine()
+    say_data(out, asked.scenario, data_dir)
+    try:
+        done = simulate_on_flower(replace(asked, output=where), scenario, cpus)
+    except (KeyboardInterrupt, Stopped):
+        raise Stopped(f"go on with --resume and -o {visible(str(where))}") from None
+    out.print(outcome_table(done.metrics))
+    out.note(f"Metrics, periods and models: {where}")
+
+
+def _config(
+    scenario: Path, scheme: str | None, plan: Path | None, data_dir: str | Path | None, effort: float
+) -> dict[str, str | int | float | bool]:
+    """What both commands tell the app, with whole paths: the app is started elsewhere."""
+    return {
+        "scenario": str(scenario.resolve()),
+        "scheme": scheme or "",
+        "plan": str(plan.resolve()) if plan is not None else "",
+        "effort": effort,
+        "data-dir": str(Path(data_dir).resolve()) if data_dir is not None else "",
+    }

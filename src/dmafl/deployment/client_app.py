@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dmafl.deployment.device import Device
 from dmafl.deployment.wire import ABOUT, action_of
 
 
-def client_app(tasks: Sequence[str]) -> Any:
-    """A ClientApp for these tasks, by their names in the order of the scenario."""
+def client_app(tasks: Sequence[str], settings: Mapping[str, Any] | None = None) -> Any:
+    """A ClientApp for these tasks, by their names in the order of the scenario.
+
+    `settings` are those of all devices of a simulation; each then has the number that a message calls it by.
+    """
     from flwr.app import ConfigRecord, Context, Message, RecordDict
     from flwr.clientapp import ClientApp
 
@@ -19,7 +22,10 @@ def client_app(tasks: Sequence[str]) -> Any:
         record = message.content.get(RECORD)
         content = dict(record) if isinstance(record, ConfigRecord) else {}
         about = message.metadata
-        reply = Device(context.node_config).answer(about.message_type, content, about.created_at, about.ttl)
+        config = dict(context.node_config)
+        if settings is not None:
+            config |= {**settings, "device": content.get("device", config.get("partition-id"))}
+        reply = Device(config).answer(about.message_type, content, about.created_at, about.ttl)
         return Message(RecordDict({RECORD: ConfigRecord(dict(reply))}), reply_to=message)
 
     app = ClientApp()

@@ -51,7 +51,8 @@ class ReportedLabels:
             members = Members(self._names)
             members.update(self._link.nodes())
             for device in sorted(members.present):
-                message = self._link.push(members.node(device), ABOUT, question, ANSWER_S)
+                asked = {**question, "device": device}
+                message = self._link.push(members.node(device), ABOUT, asked, ANSWER_S)
                 if message is not None:
                     waiting[message] = device
             begun = self._time.source()
