@@ -69,6 +69,16 @@ def test_what_a_killed_keeper_has_left_behind_is_ended_too(kept):
     assert records(layout) == []
 
 
+def test_what_was_left_behind_is_ended_before_another_begins(kept):
+    layout, keeper = kept
+    (record,) = records(layout)
+    keeper.kill()
+    ended(keeper)
+    with recorded(layout.part(), "server", "127.0.0.1:1", False):
+        assert not record.alive
+        assert [again.others for again in records(layout)] == [()]
+
+
 def test_there_is_one_server_of_a_folder(kept):
     layout, _ = kept
     with (

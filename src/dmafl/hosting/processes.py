@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from dmafl.hosting.flower import Command
@@ -140,4 +141,13 @@ def _state(pid: int) -> str:
 
 def _started(pid: int) -> str:
     fields = _stat(pid)
-    return fields[19] if len(fields) > 19 else ""
+    return f"{fields[19]} of {_boot()}" if len(fields) > 19 else ""
+
+
+@cache
+def _boot() -> str:
+    """What tells this start of the machine from others, after which the same numbers come again."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""

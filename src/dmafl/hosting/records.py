@@ -53,8 +53,14 @@ class Record:
 
 @contextmanager
 def recorded(part: Path, name: str, address: str, insecure: bool) -> Iterator[Recorder]:
-    """Lock the folder of a server or device, so that there is one of it; its record is removed at the end."""
+    """Lock the folder of a server or device, so that there is one of it; its record is removed at the end.
+
+    What one that was killed has left behind is ended first.
+    """
     with locked(part):
+        left = _read(part / RECORD)
+        if left is not None:
+            end_known(_family(left))
         recorder = Recorder(part, name, address, insecure)
         recorder.write([])
         try:
@@ -90,8 +96,7 @@ def stop(record: Record) -> bool:
     """End what a record names; False if there was nothing left of it."""
     if not record.alive:
         return False
-    family = [record.keeper, *record.others]
-    family += [Known.of(pid) for process in family if process.alive for pid in descendants(process.pid)]
+    family = _family(record)
     if record.keeper.alive:  # it ends the others itself
         record.keeper.send(signal.SIGTERM)
         until = time.monotonic() + 2 * GRACE_S
@@ -99,6 +104,12 @@ def stop(record: Record) -> bool:
             time.sleep(LOOK_EVERY_S)
     end_known(process for process in family if process.alive)
     return True
+
+
+def _family(record: Record) -> list[Known]:
+    """The processes of a record that are alive, and all that they have started."""
+    alive = [process for process in (record.keeper, *record.others) if process.alive]
+    return [*alive, *(Known.of(pid) for process in alive for pid in descendants(process.pid))]
 
 
 def forget(layout: Layout) -> None:
