@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,10 +87,12 @@ def end_of(run: subprocess.Popen[str]) -> str:
 
 @contextmanager
 def deployed(
-    folder: Path, scenario: Scenario, **settings: dict[int, dict[str, object]]
+    folder: Path,
+    scenario: Scenario,
+    more: Mapping[int, Mapping[str, object]] | None = None,
+    data: str = "dmafl.deployment.dealt:samples",
 ) -> Iterator[Deployed]:
     """A server, and the devices of the scenario; `more` has settings of some of them."""
-    more = settings.get("more", {})
     layout = Layout(folder / "deployment")
     before = {name: os.environ.get(name) for name in QUICK}
     os.environ.update(QUICK)
@@ -105,7 +107,11 @@ def deployed(
                 server.wait_for(f"Device {name} is registered.")
             there = []
             for number, name in enumerate(names):
-                given = {"scenario": folder / "scenario.toml", "device": number, **more.get(number, {})}
+                given = {
+                    "scenario": folder / "scenario.toml",
+                    "device": number,
+                    **(more or {}).get(number, {}),
+                }
                 sets = [word for key, value in given.items() for word in ("--set", f"{key}={value}")]
                 words = (
                     "device",
