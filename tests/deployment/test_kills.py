@@ -137,3 +137,16 @@ def test_a_run_of_the_simulator_is_not_gone_on_with(tmp_path: Path) -> None:  # 
     dmafl.run(SMALL, schemes=["fedasync"], output=tmp_path / "run", components=components(SMALL))
     with pytest.raises(dmafl.BadInput, match="clock"):
         run_over(Network.of(3), tmp_path / "run", "fedasync", resume=True)
+
+
+def test_a_run_under_way_is_verified_and_shown_as_far_as_it_is(tmp_path: Path) -> None:  # noqa: F811
+    """As the live page does while a run goes."""
+    network = Deadly.of(3, deaths=14)
+    with pytest.raises(Killed):
+        run_over(network, tmp_path / "run", "fedasync")
+    run = dmafl.Run(tmp_path / "run")
+    assert run.manifest.status == "running"
+    assert len(run.periods) >= 3
+    assert [check for check in dmafl.verify_run(run.path) if not check.ok] == []
+    page = dmafl.report([run], tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "not measured" in page or "no test yet" in page
