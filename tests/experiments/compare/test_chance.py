@@ -28,6 +28,7 @@ def test_there_is_no_ratio_at_chance(run: Path) -> None:
     assert (stuck.task, stuck.at_chance, stuck.log_energy_ratio.n) == ("mnist", SCHEMES, 0)
     assert isnan(stuck.energy_ratio[0]) and not isnan(stuck.final_accuracy.mean)
     assert (learned.at_chance, learned.log_energy_ratio.n) == ((), 1)
+    assert dmafl.compare(run, schemes=SCHEMES).summary()["at_chance"] == ["dma-fl, fedasync", ""]
     assert [each.at_chance for each in dmafl.compare(run, run).effects] == [
         ("dma-fl",),
         (),

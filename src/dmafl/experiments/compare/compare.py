@@ -50,6 +50,7 @@ class Comparison:
 
     def summary(self) -> Rows:
         """One row per task and pair of schemes: what the second has more, with 95% intervals over seeds."""
+        some_at_chance = any(each.at_chance for each in self.effects)
         return Rows.of(
             "Second less first, mean ± half of the 95% interval; energy as a factor, with its interval",
             [
@@ -63,7 +64,7 @@ class Comparison:
                     "energy_factor": each.energy_ratio[0],
                     "between": _ends(*each.energy_ratio[1:]),
                     "at_accuracy": each.target,
-                    "at_chance": ", ".join(each.at_chance),
+                    **({"at_chance": ", ".join(each.at_chance)} if some_at_chance else {}),
                 }
                 for each in self.effects
             ],
