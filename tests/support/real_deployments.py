@@ -117,7 +117,7 @@ def deployed(
                     "device",
                     name,
                     "--data",
-                    "dmafl.deployment.dealt:samples",
+                    data,
                     "--server",
                     address,
                     *sets,
