@@ -66,6 +66,7 @@ def run(
     from dmafl.deployment.app_folder import Setting, write_app
     from dmafl.deployment.launch import Failed, Launch, app_path, start_command
     from dmafl.deployment.real_run import check, real_run_of
+    from dmafl.deployment.run_log import log_of
     from dmafl.hosting.extra import need
     from dmafl.hosting.flower import shown
     from dmafl.hosting.layout import Layout
@@ -93,13 +94,12 @@ def run(
     try:
         done = Launch(layout, where.resolve(), tasks, config, out.note).carry_out(resume)
     except Failed as why:
-        logs = layout.part() / "superexec.log"
-        out.note(f"The run has ended early: {why}. What it said is in {logs}; --resume goes on.")
+        out.note(f"The run has ended early: {why}. Its log: {log_of(where)}; --resume goes on.")
         raise typer.Exit(ENDED_EARLY) from None
     except (KeyboardInterrupt, Stopped):
         raise Stopped(f"go on with --resume and -o {visible(str(where))}") from None
     out.print(outcome_table(done.metrics))
-    out.note(f"Metrics, periods and models: {where}")
+    out.note(f"Metrics, periods and models: {where}; log: {log_of(where)}")
     out.finish()
 
 

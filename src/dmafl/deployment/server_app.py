@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 
@@ -17,9 +16,11 @@ def server_app() -> Any:
         """Run until all aggregations are there; a folder that is there is gone on with where `resume` says so."""
         from dmafl.deployment.grid_link import GridLink
         from dmafl.deployment.real_run import real_run_of, run_on_devices
+        from dmafl.deployment.run_log import log_of, write_log
 
-        logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-        run_on_devices(real_run_of(context.run_config), GridLink(grid))
+        asked = real_run_of(context.run_config)
+        write_log(log_of(asked.output))
+        run_on_devices(asked, GridLink(grid))
 
     app.main()(main)
     return app

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from typing import Any
 
@@ -17,6 +18,7 @@ from dmafl.simulation.records import AGGREGATED, DIVERGED, METRICS, NOT_AGGREGAT
 from dmafl.simulation.run_name import RunName
 from dmafl.world.world import World
 
+log = logging.getLogger(__name__)
 FOR_GOOD = ("battery", "window")
 """Why a device gets no more orders of a task, also when it leaves and returns."""
 
@@ -60,7 +62,8 @@ class RunRecorder:
         self._observer.on_update(order.task, order.device, taken.received, taken.local, order.steps)
 
     def on_refused(self, job: Job, period: Period, check: UpdateCheck, now: float) -> None:
-        """A local model was left out: counted, and written down where it was the end of a job."""
+        """A local model was left out: counted, logged, and written down where it was the end of a job."""
+        log.info("the update of job %.40r is refused: %s", job.id, check.value)
         self.refused[check.value] += 1
         if check.ends_job:
             self._periods.append(self._row(job, period, now, f"refused: {check.value}"))
