@@ -65,6 +65,7 @@ def result(future: Future[Any]) -> Any:
     return future.result(timeout=LIMIT_S)
 
 
+@pytest.mark.usefixtures("new_workers")
 def test_results_come_back_from_several_processes() -> None:
     with process_pool(2, ignore_signals) as pool:
         assert [result(future) for future in [pool.submit(echo, i) for i in range(20)]] == list(range(20))
@@ -93,6 +94,7 @@ def test_errors_travel_with_their_place() -> None:
         assert result(pool.submit(echo, 1)) == 1, "the process goes on"
 
 
+@pytest.mark.usefixtures("new_workers")
 @pytest.mark.parametrize("after_s", [0.01, 0.03, 0.06])
 def test_a_process_killed_while_it_sends(after_s: float) -> None:
     """A pool with one pipe for all results waits for the rest of the message for ever."""
