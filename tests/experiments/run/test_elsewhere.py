@@ -74,9 +74,9 @@ class _Crew:
         def written(folder: RunFolder, *given: Any) -> None:
             write(folder, *given)
             saves[0] += 1
-            if saves[0] == 4:
-                if self._deaths:
-                    raise _Died
+            if self._deaths and saves[0] == 2:  # a later attempt has fewer saves left
+                raise _Died
+            if not self._deaths and saves[0] == 4:
                 os.kill(os.getpid(), signal.SIGTERM)
 
         patch.setattr(RunFolder, "write_checkpoint", written)
