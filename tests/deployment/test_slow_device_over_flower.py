@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.deploy_long, pytest.mark.timeout(2 * RUN_S)]
 SLOTS, REPLAN = 16, 2
 FULL_JOB_S = 3.0
 """What 20 steps of 32 samples take by the profile."""
-TAKES_S = {0: 2.0, 1: 25.0}
+TAKES_S = {0: 2.0, 1: 35.0}
 """What they take, and a second or two more."""
 PROFILE = from_plain(
     {
@@ -39,7 +39,7 @@ PROFILE = from_plain(
                 "steps_max": 20,
                 "batch_max": 32,
                 "cycles_per_sample": FULL_JOB_S * 1e8 / (20 * 32),
-                "window_s": 150.0,
+                "window_s": 260.0,
                 "drift": {"kind": "none"},
             }
         },
@@ -56,19 +56,21 @@ def test_it_gets_less_work_after_the_second_plan_on_the_way(
     with deployed(tmp_path, PROFILE, more, "support.slow_data:samples") as there:
         there.run(tmp_path / "run", "--scheme", "dma-fl-online", "--effort", "2")
     run = dmafl.Run(tmp_path / "run")
-    rows = [row for row in run.periods.to_pylist() if row["slot"] >= 0]
+    rows = run.periods.to_pylist()
+    planned_s = next(row["end_s"] for row in rows if row["slot"] == 2 * REPLAN - 1)
     work = {
         (device, late): [
             row["steps"] * row["batch"]
             for row in rows
-            if row["device"] == device and (row["slot"] >= 2 * REPLAN + 2) is late
+            if row["device"] == device and (row["start_s"] >= planned_s) is late
         ]
         for device in (0, 1)
         for late in (False, True)
     }
-    print({key: np.mean(jobs) if jobs else 0 for key, jobs in work.items()}, len(rows))  # noqa: T201
-    assert work[1, False]
-    later = np.mean(work[1, True]) if work[1, True] else 0.0
-    assert later < 0.75 * np.mean(work[1, False])
-    assert work[0, True]
-    assert np.mean(work[0, True]) > later
+    print(work)  # noqa: T201
+    # The order that a device gets at that very moment is still of the plan before.
+    later = {device: work[device, True][1:] for device in (0, 1)}
+    assert later[0]
+    of_slow = np.mean(later[1]) if later[1] else 0.0
+    assert of_slow < 0.75 * np.mean(work[1, False])
+    assert of_slow < 0.75 * np.mean(later[0])
