@@ -24,7 +24,7 @@ PROFILE = from_plain(
         "seed": 2,
         "fleet": {
             "devices": 2,
-            "frequency_min_Hz": 5e7,
+            "frequency_min_Hz": 1e8,  # these devices cannot choose their clock
             "frequency_max_Hz": 1e8,
             "battery_J": 1e9,
             "capacitance_Js2": 1e-28,
