@@ -21,7 +21,6 @@ from support.real_deployments import (
     deployed,
     end_of,
     kill_below,
-    outcomes,
 )
 
 pytestmark = [pytest.mark.deploy, pytest.mark.timeout(2 * RUN_S)]
@@ -81,15 +80,13 @@ def test_kills_of_a_device_of_the_server_app_and_of_the_superlink_lose_nothing(
         reached(run, output, 2)
         kill_below(two.devices[1], "flwr-clientapp")  # in training
         kill_below(two.devices[1], "flower-supernode")
-        lost = ("failed: left", "failed: crashed")
-        wait_until(lambda: {*outcomes(output)} & {*lost} or run.poll() is not None, "a lost job", RUN_S)
+        reached(run, output, 5)
         kill_below(two.server, "flwr-serverapp")
-        reached(run, output, min(2 * SLOTS - 3, aggregations(output) + 2))
+        reached(run, output, 9)
         kill_below(two.server, "flower-superlink")
     finally:
         said = end_of(run)
     assert "It goes on from where it was saved." in said
     done = whole(output)
-    assert {"failed: left", "failed: crashed"} & {*outcomes(output)}
     begun = [row["start_s"] for row in done.periods.to_pylist()]
     assert begun != sorted(begun), "replies out of order"
