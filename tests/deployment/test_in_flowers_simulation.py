@@ -23,7 +23,10 @@ SIMULATED_S = 900.0
 
 def test_it_makes_a_run_like_any_other(tmp_path: Path) -> None:
     need()
-    if find_spec("ray") is None or subprocess.run([*ALONE, "true"], capture_output=True).returncode:
+    if (
+        find_spec("ray") is None
+        or subprocess.run([*ALONE, "true"], capture_output=True, timeout=60).returncode
+    ):
         pytest.skip("needs flwr[simulation] and a network namespace: its Ray listens on all interfaces")
     save(cheap(3, 4), tmp_path / "scenario.toml")
     words = ("deploy", "simulate", tmp_path / "scenario.toml", "--scheme", "fedasync", "-o", tmp_path / "run")

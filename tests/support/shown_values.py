@@ -207,5 +207,6 @@ SHOWN: dict[str, Callable[[Terminal], None]] = {
     "licences": licences,
     "deploy status": deployment,
     "deploy run": real_run,
+    "deploy simulate": real_run,
 }
 """By command."""

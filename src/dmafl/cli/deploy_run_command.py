@@ -114,6 +114,8 @@ def simulate(
     ] = 1.0,
     effort: Effort = 30.0,
     data_dir: DataDir = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """The same app in Flower's simulation engine: one virtual device for each of the scenario, in real time."""
     one_thread()
@@ -122,7 +124,7 @@ def simulate(
     from dmafl.deployment.real_run import check, real_run_of
     from dmafl.reports.terminal.run_table import outcome_table
 
-    out = printer(False, False)
+    out = printer(as_json, as_csv)
     config = _config(scenario, scheme, plan, data_dir, effort)
     asked = real_run_of({**config, "output": str(output or ""), "resume": resume})
     check(asked)
@@ -135,6 +137,7 @@ def simulate(
         raise Stopped(f"go on with --resume and -o {visible(str(where))}") from None
     out.print(outcome_table(done.metrics))
     out.note(f"Metrics, periods and models: {where}")
+    out.finish()
 
 
 def _config(

@@ -79,7 +79,9 @@ def test_workers_end_with_a_run_that_is_killed(files: Files, tmp_path: Path) -> 
 
 def test_sigterm_with_two_workers_goes_on_to_the_same_bytes(files: Files, tmp_path: Path) -> None:
     """Nothing is saved but by the stop itself, and that is in the middle."""
-    with start(files, tmp_path / "run", "--checkpoint-s", "0.3", python=warm_python()) as going:
+    with start(
+        files, tmp_path / "run", "--checkpoint-s", "0.3", slots=2 * SLOTS, python=warm_python()
+    ) as going:
         try:
             wait_for("two checkpoints", lambda: begun(tmp_path / "run"), going)
             going.send_signal(signal.SIGTERM)

@@ -99,6 +99,7 @@ class _LocalCrew:
         """Let every process save itself, and wait for it."""
         for process in self._all:
             process.terminate()
+            process.dismiss()  # one whose piece could not save itself would wait for another piece
         for process in self._all:
             process.join()
 

@@ -84,7 +84,7 @@ class PieceProcess:
         self._process.join()
 
     def dismiss(self) -> None:
-        """Let it end, if it has no piece."""
+        """Let it end as soon as it has no piece."""
         self.pipe.close()
 
     def kill(self) -> None:
@@ -122,7 +122,10 @@ def serve(pipe: Connection, surroundings: Surroundings | None = None) -> None:
             except EOFError:
                 return
             ending, goes_on = _done(content)
-            pipe.send((ending, goes_on))
+            try:
+                pipe.send((ending, goes_on))
+            except ConnectionError:  # it was dismissed since
+                return
             if not goes_on:
                 return
     except KeyboardInterrupt:
