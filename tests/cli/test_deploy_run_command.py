@@ -41,6 +41,12 @@ def test_what_cannot_be_run_is_refused_before_anything_starts(command, folder, n
     assert not (folder / "deployment").exists()
 
 
+def test_options_of_a_live_page_need_it(command, folder):
+    shown = command("deploy", "run", "scenario.toml", "--scheme", "fedasync", "--port", "8400")
+    assert shown.code == 2
+    assert "needs --serve" in shown.err
+
+
 def test_goals_need_a_plan_first(command, folder):
     plain = preset("demo").plain() | {"goals": {"accuracy": {"mnist": 0.7}}}
     save(from_plain(plain), folder / "scenario.toml")

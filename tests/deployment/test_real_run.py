@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import time
 from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import dmafl
+from dmafl.deployment.link import Reply
 from dmafl.deployment.real_run import RealRun, run_on_devices
-from support.pretended_network import Network, Watched
+from dmafl.reports.html.live import LivePage
+from support.patience import PATIENCE_S
+from support.pretended_network import Network, Sent, Watched
 from support.small_runs import components, scenario
 
 SMALL = scenario({"one": {"slots": 10}, "two": {"slots": 10}}, devices=2)
@@ -58,6 +65,29 @@ def test_the_folder_is_verified_reported_and_compared(done: dmafl.Run, tmp_path:
     assert "not measured" in page
     assert "virtual time" not in page.partition('type="application/json"')[2].partition("</script>")[0]
     assert [effect.final_accuracy.mean for effect in dmafl.compare(done, done).effects] == [0.0, 0.0]
+
+
+def test_a_live_page_follows_it(tmp_path: Path) -> None:
+    """What it shows is asked for at every upload."""
+    folder, seen = tmp_path / "run", list[int]()
+    with LivePage(folder, port=0, scenario=SMALL) as page:
+
+        def content() -> dict[str, Any]:
+            with urlopen(f"{page.address}content.json?have=null", timeout=PATIENCE_S) as answer:
+                told: dict[str, Any] = json.loads(answer.read())
+            return told
+
+        def change(reply: Reply, sent: Sent) -> list[Reply]:
+            time.sleep(0.02)
+            seen.append(len(json.dumps(content())))
+            return [reply]
+
+        run_over(Network.of(2, change=change), folder)
+        page.finish()
+        last = content()
+    assert len(seen) >= 20
+    assert seen[-1] > seen[0], "it grows with the run"
+    assert "not measured" in json.dumps(last)
 
 
 def changed(run: dmafl.Run, folder: Path, column: str, value: float) -> list[str]:

@@ -10,6 +10,7 @@ import typer
 
 from dmafl.base.errors import visible
 from dmafl.cli.completion import offer
+from dmafl.cli.report_command import HOST, Host, Port, Serve, must_be_served, served, write_served
 from dmafl.cli.shared import AsCsv, AsJson, DataDir, Effort, ScenarioArgument, one_thread, printer, say_data
 from dmafl.cli.stopping import Stopped
 from dmafl.schemes.registry import NAMES
@@ -57,6 +58,9 @@ def run(
     only_print: Annotated[
         bool, typer.Option("--print", help="Write the app, print the command that runs it, and do no more.")
     ] = False,
+    serve: Serve = False,
+    port: Port = None,
+    host: Host = HOST,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -72,6 +76,7 @@ def run(
     from dmafl.hosting.layout import Layout
     from dmafl.reports.terminal.run_table import outcome_table
 
+    must_be_served(serve, port, host)
     out = printer(as_json, as_csv)
     config: dict[str, Setting] = {
         **_config(scenario, scheme, plan, data_dir, effort),
@@ -92,7 +97,9 @@ def run(
     need()
     say_data(out, asked.scenario, data_dir)
     try:
-        done = Launch(layout, where.resolve(), tasks, config, out.note).carry_out(resume)
+        with served(serve, where, host, port, out, asked.scenario) as page:
+            done = Launch(layout, where.resolve(), tasks, config, out.note).carry_out(resume)
+            write_served(page, where, out)
     except Failed as why:
         out.note(f"The run has ended early: {why}. Its log: {log_of(where)}; --resume goes on.")
         raise typer.Exit(ENDED_EARLY) from None

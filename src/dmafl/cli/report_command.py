@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dmafl.base.errors import visible
+from dmafl.base.errors import ShownAsIs, bad_input, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,6 +49,14 @@ def report(
 
     write(folders, output)
     typer.echo(f"Wrote {visible(str(output))} ({output.stat().st_size / 1e6:.1f} MB). Open it in a browser.")
+
+
+def must_be_served(serve: bool, port: int | None, host: str) -> None:
+    """Refuse options of a live page where none is asked for."""
+    if not serve and (port is not None or host != HOST):
+        name = "--port" if port is not None else "--host"
+        given = ShownAsIs(str(port) if port is not None else host)
+        raise bad_input(name, "needs --serve", given, f"Add --serve, or leave {name} out.")
 
 
 @contextmanager

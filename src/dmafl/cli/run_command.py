@@ -10,7 +10,16 @@ import typer
 from dmafl.base.errors import ShownAsIs, bad_input, visible
 from dmafl.cli.completion import TRACKERS, offer
 from dmafl.cli.executor_options import On, RayAddress, SlurmSettings, at_once, executor_of
-from dmafl.cli.report_command import HOST, SERVED_CHECKPOINT_S, Host, Port, Serve, served, write_served
+from dmafl.cli.report_command import (
+    HOST,
+    SERVED_CHECKPOINT_S,
+    Host,
+    Port,
+    Serve,
+    must_be_served,
+    served,
+    write_served,
+)
 from dmafl.cli.shared import (
     AsCsv,
     AsJson,
@@ -100,10 +109,7 @@ def run(
     if measure and measured is not None:
         rule = "must not go with --measured"
         raise bad_input("--measure", rule, ShownAsIs("both"), "Leave one of them out.")
-    if not serve and (port is not None or host != HOST):
-        name = "--port" if port is not None else "--host"
-        given = ShownAsIs(str(port) if port is not None else host)
-        raise bad_input(name, "needs --serve", given, f"Add --serve, or leave {name} out.")
+    must_be_served(serve, port, host)
     where = executor_of(on, ray_address, slurm)
     loaded, out = load(scenario), printer(as_json, as_csv)
     say_data(out, loaded, data_dir)
