@@ -48,7 +48,7 @@ def test_deploying_without_a_network() -> None:
     assert "per CPU s" in run("deploying.py", "--quick", "--only", "core")
 
 
-@pytest.mark.deploy
+@pytest.mark.deploy_long
 def test_deploying_with_devices_that_ask(tmp_path: Path) -> None:
     need()
     figures = tmp_path / "figures.json"
