@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 import dmafl
 from dmafl.scenario.toml import save
-from support.clusters import ALONE
+from support.clusters import ALONE, can_be_alone
 from support.flower import need
 from support.patience import carried_out
 from support.real_deployments import cheap
@@ -23,10 +22,7 @@ SIMULATED_S = 900.0
 
 def test_it_makes_a_run_like_any_other(tmp_path: Path) -> None:
     need()
-    if (
-        find_spec("ray") is None
-        or subprocess.run([*ALONE, "true"], capture_output=True, timeout=60).returncode
-    ):
+    if find_spec("ray") is None or not can_be_alone():
         pytest.skip("needs flwr[simulation] and a network namespace: its Ray listens on all interfaces")
     save(cheap(3, 4), tmp_path / "scenario.toml")
     words = ("deploy", "simulate", tmp_path / "scenario.toml", "--scheme", "fedasync", "-o", tmp_path / "run")

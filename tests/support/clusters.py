@@ -42,12 +42,13 @@ def need(on: str) -> None:
     package = {"ray": "ray", "slurm": "submitit", "arrays": "submitit"}.get(on)
     if package is not None and find_spec(package) is None:
         pytest.skip(f"needs the package {package}: `make cluster-test` has it")
-    if on == "ray" and not _can_be_alone():
+    if on == "ray" and not can_be_alone():
         pytest.skip("needs a network namespace (unshare --net), since Ray listens on all interfaces")
 
 
 @cache
-def _can_be_alone() -> bool:
+def can_be_alone() -> bool:
+    """Whether a command can have a network of its own here."""
     if not (shutil.which("unshare") and shutil.which("ip")):
         return False
     return subprocess.run([*ALONE, "true"], capture_output=True, timeout=60).returncode == 0

@@ -11,7 +11,17 @@ import typer
 from dmafl.base.errors import visible
 from dmafl.cli.completion import offer
 from dmafl.cli.report_command import HOST, Host, Port, Serve, must_be_served, served, write_served
-from dmafl.cli.shared import AsCsv, AsJson, DataDir, Effort, ScenarioArgument, one_thread, printer, say_data
+from dmafl.cli.shared import (
+    AsCsv,
+    AsJson,
+    DataDir,
+    Effort,
+    ScenarioArgument,
+    one_thread,
+    printer,
+    run_folder,
+    say_data,
+)
 from dmafl.cli.stopping import Stopped
 from dmafl.schemes.registry import NAMES
 
@@ -66,7 +76,6 @@ def run(
 ) -> None:
     """Run a scheme on the devices of a server of this machine; a run that is killed goes on with --resume."""
     one_thread()
-    from dmafl.base.files import file_name
     from dmafl.deployment.app_folder import Setting, write_app
     from dmafl.deployment.launch import Failed, Launch, app_path, start_command
     from dmafl.deployment.real_run import check, real_run_of
@@ -87,7 +96,7 @@ def run(
     }
     asked = real_run_of({**config, "output": str(output or "")})
     check(asked)
-    where = output if output is not None else Path("runs") / file_name(asked.scenario.name)
+    where = run_folder(output, asked.scenario.name)
     config["output"] = str(where.resolve())
     layout, tasks = Layout(folder), list(asked.scenario.tasks)
     if only_print:
@@ -126,7 +135,6 @@ def simulate(
 ) -> None:
     """The same app in Flower's simulation engine: one virtual device for each of the scenario, in real time."""
     one_thread()
-    from dmafl.base.files import file_name
     from dmafl.deployment.flower_simulation import need_engine, simulate_on_flower
     from dmafl.deployment.real_run import check, real_run_of
     from dmafl.reports.terminal.run_table import outcome_table
@@ -135,7 +143,7 @@ def simulate(
     config = _config(scenario, scheme, plan, data_dir, effort)
     asked = real_run_of({**config, "output": str(output or ""), "resume": resume})
     check(asked)
-    where = output if output is not None else Path("runs") / file_name(asked.scenario.name)
+    where = run_folder(output, asked.scenario.name)
     need_engine()
     say_data(out, asked.scenario, data_dir)
     try:

@@ -30,6 +30,7 @@ from dmafl.cli.shared import (
     measured_in,
     one_thread,
     printer,
+    run_folder,
     say_data,
 )
 from dmafl.cli.stopping import Stopped
@@ -97,7 +98,6 @@ def run(
 ) -> None:
     """Simulate schemes with real training. Ctrl-C saves; --resume goes on, bit for bit."""
     one_thread()
-    from dmafl.base.files import file_name
     from dmafl.base.processes.stopping import Interrupted
     from dmafl.cli.seeds import parse_seeds
     from dmafl.experiments.run.folder import RunFolder
@@ -113,7 +113,7 @@ def run(
     where = executor_of(on, ray_address, slurm)
     loaded, out = load(scenario), printer(as_json, as_csv)
     say_data(out, loaded, data_dir)
-    folder = output if output is not None else Path("runs") / file_name(loaded.name)
+    folder = run_folder(output, loaded.name)
     if resume and not RunFolder(folder).exists():
         new = f"There is no run in {folder} yet: it starts from the beginning."
         out.print(new)

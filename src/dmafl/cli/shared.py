@@ -136,3 +136,10 @@ def one_thread() -> None:
 def process_count(workers: int) -> int:
     """`count` processes; for 0 as many as there are cores."""
     return workers if workers > 0 else os.cpu_count() or 1
+
+
+def run_folder(output: Path | None, name: str) -> Path:
+    """Where a run of the scenario `name` is written, unless another folder is asked for."""
+    from dmafl.base.files import file_name
+
+    return output if output is not None else Path("runs") / file_name(name)
